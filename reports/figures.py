@@ -98,6 +98,8 @@ class Row:
     pause_count: int = _figure(_count("paused"))
     pause_seconds: int = _figure(_seconds("paused"))
     wrap_up_seconds: int = _figure(_seconds("wrap_up"))
+    consultations: int = _figure(_count("consultation"))
+    consulting_seconds: int = _figure(_seconds("consultation"))
     # Seconds of the epoch, which are read faster than instants. The last logout is infinite during a session.
     first_login_at: float | None = _figure(
         "min(first) FILTER (WHERE kind = 'session')", "date_part('epoch', min({r}))", min

@@ -120,12 +120,17 @@ CROSS JOIN LATERAL (
 """
 _PLACED = _CALL.replace("{answered}", "answered_at") + "WHERE x.direction = 'OUTBOUND' AND NOT x.has_talks"
 _TALK = _CALL.replace("{answered}", "started_at")
+# Of the consulted agent, apart from the customer.
+_CONSULTATION = f"""
+SELECT 'consultation', stretch.agent_id, NULL, 0, NULL, a, b, x.up_at, COALESCE(x.joined_at, {_UNTIL}), true, x.ended_at
+FROM stretch {{x}} WHERE x.up_at IS NOT NULL"""
 _LEDGERS = [
     (_SESSION, _CLOSED_INTERVALS, "telephony_agentsession", "started_at", "x.ended_at IS NULL"),
     (_STATE, _CLOSED_INTERVALS, "telephony_agentstate", "started_at", "x.ended_at IS NULL"),
     (_OFFER, _CLOSED_CALLS, "telephony_offer", "offered_at", "x.ended_at IS NULL"),
     (_PLACED, _CLOSED_CALLS, "telephony_connection", "created_at", "x.state <> 'ended'"),
     (_TALK, _CLOSED_CALLS, "telephony_talk", "counted_at", "x.ended_at IS NULL"),
+    (_CONSULTATION, _CLOSED_CALLS, "telephony_consultation", "asked_at", "x.ended_at IS NULL"),
 ]
 _INTERVALS = [
     span.format(start=start, x=rows.format(table=table, start=start, is_open=is_open))

@@ -59,6 +59,7 @@ _ROLLUPS = """JOIN reports_sums r ON r.level = stretch.source AND r.agent_id = s
 # In a report of some queues, a row of everything counts if it has time of the agent's own, or chats or tickets of them.
 _IS_PRESENT = """(NOT %(is_narrowed)s OR r.queue_id <> 0 OR r.login_seconds IS NOT NULL
   OR r.free_seconds IS NOT NULL OR r.wrap_up_seconds IS NOT NULL OR r.pause_seconds IS NOT NULL
+  OR r.consultations IS NOT NULL
   OR EXISTS (SELECT FROM tickets_chat WHERE id = ANY(r.chat_ids) AND queue_id = ANY(%(queues)s::bigint[]))
   OR EXISTS (SELECT FROM tickets_ticket WHERE id = ANY(r.ticket_ids) AND queue_id = ANY(%(queues)s::bigint[])))"""
 _PRESENT = {

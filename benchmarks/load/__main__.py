@@ -127,7 +127,7 @@ class Trial:
         self.rows_changed("UPDATE campaigns_campaign SET is_dialling = false")
         for page in self.pages:
             page.wait_for_timeout(1000 * LISTEN_SECONDS / len(self.pages))
-        delays = [self.delay(*call[1:], started_at) for call in calls]
+        delays = [self.delay(agent, outside, direction, started_at) for _id, agent, outside, direction in calls]
         self.end([call[0] for call in calls])
         unheard = [call for call, delay in zip(calls, delays, strict=True) if delay is None]
         if unheard:

@@ -75,6 +75,8 @@ _ROWS = {
     "pauses.free.count": _states("began", ("kind", "free")),
     "pauses.free.sum": _states("lasted", ("kind", "free")),
     "wrap_up": _states("lasted", ("kind", "wrap_up")),
+    "consultations.count": _calls("consulted", "agent"),
+    "consultations.sum": _calls("consulted_talked", "agent"),
     # Parts of other figures
     "in_time": Rows("telephony", "offer", "in_time", argument="within"),
     "talked_outbound": _calls("above", "talked"),

@@ -37,6 +37,8 @@ class Rollup(models.Model):
     pause_count = models.IntegerField(null=True)
     pause_seconds = models.IntegerField(null=True)
     wrap_up_seconds = models.IntegerField(null=True)
+    consultations = models.IntegerField(null=True)
+    consulting_seconds = models.IntegerField(null=True)
     level = models.PositiveSmallIntegerField(_("period"))
     pauses = models.JSONField(null=True)
     call_lengths = ArrayField(models.IntegerField(), null=True)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from django.db.models import F, Q
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -11,7 +12,7 @@ from callcentre.admin import PeriodFilter
 from callcentre.admin.periods import near, touching, within
 from callcentre.core.counted import Spans
 from callcentre.core.parsing import INT32
-from telephony.models import CallBack, Connection, Talk
+from telephony.models import CallBack, Connection, Consultation, Talk
 
 _GAVE_UP = Q(answered_at=None, state=Connection.State.ENDED, hung_up_by=Connection.Party.CUSTOMER)
 
@@ -29,6 +30,8 @@ class Counted(PeriodFilter):
         "below": _("shorter outbound calls"),
         "above_talked": _("longer outbound calls, talked"),
         "below_talked": _("shorter outbound calls, talked"),
+        "consulted": _("consultations"),
+        "consulted_talked": _("consultations, talked"),
         "came": _("inbound calls"),
         "came_answered": _("answered inbound calls"),
         "came_in_time": _("inbound calls answered in time"),
@@ -39,6 +42,8 @@ class Counted(PeriodFilter):
     def of(self, way: str, arguments: Sequence[int], spans: Spans) -> Q:
         if way.startswith("came"):
             return _inbound(way, arguments[0], arguments[1:]) & within("created_at", spans)
+        if way.startswith("consulted"):
+            return _consulted(way, arguments[0], spans)
         threshold, agents, queues = arguments[0], arguments[1:2], arguments[2:]
         narrowed = Q(agent__in=agents) if agents else Q()
         narrowed &= Q(queue__in=queues) if queues else Q()
@@ -87,6 +92,17 @@ def _inbound(way: str, target: int, queues: Sequence[int]) -> Q:
         case "came_decided":
             wanted &= Q(answered_at__isnull=False) | _GAVE_UP
     return wanted
+
+
+def _consulted(way: str, agent: int, spans: Spans) -> Q:
+    """Build the condition for the calls of consultations of this agent, each listed as often as it is counted."""
+    picked_up = Consultation.objects.filter(agent=agent, up_at__isnull=False).annotate(
+        until=Coalesce("joined_at", "ended_at")
+    )
+    wanted = (
+        within("up_at", spans) if way == "consulted" else touching("up_at", "until", spans) & near("asked_at", spans)
+    )
+    return Q(consultations__in=list(picked_up.filter(wanted).values_list("pk", flat=True)))
 
 
 def _counted(way: str, threshold: int, spans: Spans, counted_at: str, started_at: str) -> Q:

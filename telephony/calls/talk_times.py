@@ -17,7 +17,7 @@ def transfer(connection: Connection, at: datetime) -> None:
 
 
 def _store_first(connection: Connection, at: datetime) -> None:
-    if connection.has_talks:
+    if connection.has_talks or connection.agent_id is None:
         return
     Talk.objects.create(
         connection=connection,

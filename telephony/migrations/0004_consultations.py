@@ -43,6 +43,7 @@ class Migration(migrations.Migration):
                 'ordering': ['id'],
                 'default_permissions': (),
                 'constraints': [models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('connection',), name='consultation_one_open')],
+                'indexes': [models.Index(fields=['agent', 'asked_at'], name='consultation_of_agent')],
             },
         ),
     ]

@@ -198,6 +198,7 @@ class Consultation(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["connection"], condition=Q(ended_at=None), name="consultation_one_open")
         ]
+        indexes = [models.Index(fields=["agent", "asked_at"], name="consultation_of_agent")]
 
     def __str__(self) -> str:
         return f"{self.connection_id} → {self.number}"
@@ -206,6 +207,10 @@ class Consultation(models.Model):
     def who(self) -> str:
         """The agent who was called, or the number outside."""
         return self.agent.full_name or self.agent.login if self.agent else self.number
+
+    @property
+    def asker(self) -> str:
+        return self.from_agent.full_name or self.from_agent.login
 
 
 class CallCommand(models.Model):

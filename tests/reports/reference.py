@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from telephony.models import Agent, AgentSession, AgentState, Connection, Offer, Talk
+from telephony.models import Agent, AgentSession, AgentState, Connection, Consultation, Offer, Talk
 from tickets.models import Chat, ChatMessage, Message, Ticket
 
 LABELS = {
@@ -106,17 +106,28 @@ class Reference:
         # A phone that could not be reached did not ring, so this is no offer.
         self.offers = list(Offer.objects.filter(connection__direction="INBOUND").exclude(outcome="failed"))
         self.calls = outbound_calls()
+        self.consultations = list(Consultation.objects.filter(agent__isnull=False, up_at__isnull=False))
         self.chats = list(Chat.objects.all())
         self.chat_messages = list(ChatMessage.objects.select_related("chat").filter(agent__isnull=False))
         self.tickets = list(Ticket.objects.all())
         self.replies = list(Message.objects.select_related("ticket").filter(type="REPLY", agent__isnull=False))
         instants: list[datetime] = []
-        rows: list[Any] = [*self.sessions, *self.states, *self.offers, *self.calls]
+        rows: list[Any] = [*self.sessions, *self.states, *self.offers, *self.calls, *self.consultations]
         rows += [*self.chats, *self.chat_messages, *self.tickets, *self.replies]
         for row in rows:
-            names = ("started_at", "offered_at", "created_at", "closed_at", "ended_at")
+            names = ("started_at", "offered_at", "created_at", "closed_at", "up_at", "ended_at")
             instants += [at for name in names if (at := getattr(row, name, now))]
         self.near = (min(instants, default=now), max(instants, default=now))
+
+    def consulted(self, agent: Agent, pieces: Pieces) -> tuple[int, int, bool]:
+        """How many consultations of the agent began, their seconds apart from the customer, whether there is one."""
+        mine = [one for one in self.consultations if one.agent_id == agent.pk]
+        spans = [(one.up_at, one.joined_at or self.end(one, one.asked_at)) for one in mine]
+        return (
+            sum(holds(since, pieces) for since, _until in spans),
+            sum(seconds(since, until, pieces) for since, until in spans),
+            any(touches(since, until, pieces) for since, until in spans),
+        )
 
     def end(self, row: Any, start: datetime) -> datetime:
         """What goes on lasts until now."""
@@ -195,7 +206,8 @@ class Reference:
             for m in self.replies
             if m.agent_id == agent.pk and of_queue(m.ticket.queue_id) and holds(m.created_at, pieces)
         ]
-        if not (sessions or states or offers or calls or chats or written or tickets or replies):
+        own = sessions or states or self.consulted(agent, pieces)[2]
+        if not (own or offers or calls or chats or written or tickets or replies):
             return None
 
         here = [one for one in offers if holds(one.offered_at, pieces)]
@@ -292,6 +304,8 @@ def further_of(
     whole = queues is None
     return {
         "talk_time": hms(talk),
+        "consultations.count": str(reference.consulted(agent, pieces)[0]),
+        "consultations.sum": hms(reference.consulted(agent, pieces)[1]),
         "wrap_up": hms(time_in("wrap_up")),
         "handle_time": hms(handle) if whole else "",
         "average_handle_time": mean(handle, handled) if whole and handled else "",

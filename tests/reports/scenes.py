@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from telephony.models import Agent, AgentSession, AgentState, Connection, Offer, Pause, Queue, Talk
+from telephony.models import Agent, AgentSession, AgentState, Connection, Consultation, Offer, Pause, Queue, Talk
 from tests.telephony.factories import AgentFactory, AgentGroupFactory, PauseFactory, QueueFactory
 from tests.tickets.factories import TicketFactory, TicketQueueFactory
 from tickets.models import Chat, ChatMessage, Message, TicketQueue
@@ -62,6 +62,7 @@ class Scene:
         self.cast, self.base, self.chance = cast, base, random.Random(seed)
         # Transfers have their own source of chance, so that scenes with them are the same as without them.
         self.transferring = random.Random(f"transfers {seed}")
+        self.consulting = random.Random(f"consultations {seed}")
         self.length = self.chance.choice([4, 12, 40, 72]) * 3600
 
     @property
@@ -150,6 +151,8 @@ class Scene:
         transferred_at = ended_at if answered_at and self.chance.random() < 0.3 else None
         direction = "INBOUND" if self.chance.random() < 0.9 else "OUTBOUND"
         call = self.connection(None, direction, start, ended_at=ended_at)
+        if answered_at and self.consulting.random() < 0.4:
+            self.consultation(call, agent, answered_at, ended_at)
         return Offer.objects.create(
             connection=call,
             agent=agent,
@@ -159,6 +162,21 @@ class Scene:
             ended_at=ended_at,
             transferred_at=transferred_at,
             outcome="failed" if ended_at and not answered_at and self.chance.random() < 0.3 else "not_answered",
+        )
+
+    def consultation(self, call: Connection, agent: Agent, since: datetime, until: datetime | None) -> None:
+        """Of the other agent: of no length, joined, not picked up, or going on."""
+        lengths = [timedelta(seconds=self.consulting.choice([0, 0, 1, 59, 3600])) for _ in range(2)]
+        joined_at = since + lengths[0] + lengths[1]
+        is_picked_up = self.consulting.random() < 0.8
+        Consultation.objects.create(
+            connection=call,
+            from_agent=agent,
+            agent=self.consulting.choice([one for one in self.cast.agents if one != agent]),
+            asked_at=since,
+            up_at=since + lengths[0] if is_picked_up else None,
+            joined_at=joined_at if is_picked_up and self.consulting.random() < 0.5 else None,
+            ended_at=max(until, joined_at) if until else None,
         )
 
     def call(self, agent: Agent | None = None) -> Connection:

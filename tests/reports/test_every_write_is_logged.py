@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from callcentre.core.times import zone
 from reports import comparison, ledgers, rollups
 from reports.models import Rollup, RollupProgress
-from telephony.models import AgentSession, AgentState, Connection, LedgerChange, Offer, Talk
+from telephony.models import AgentSession, AgentState, Connection, Consultation, LedgerChange, Offer, Talk
 from tests.reports.asking import ask, refresh
 from tests.reports.reference import Reference
 from tests.reports.scenes import Cast, cast
@@ -51,6 +51,9 @@ def lots(people: Cast) -> list[list[Any]]:
                 AgentState(agent=agent, kind="paused", pause=pause, started_at=AT, ended_at=END),
                 *(out, transferred, inbound),
                 Offer(connection=inbound, agent=agent, ended_at=END, **offer),
+                Consultation(
+                    connection=inbound, from_agent=agent, agent=agent, asked_at=AT, up_at=AT + MINUTE, ended_at=END
+                ),
                 Talk(connection=transferred, agent=agent, queue=queue, counted_at=AT, started_at=AT, ended_at=END),
                 chat,
                 ChatMessage(chat=chat, agent=agent, body="?", created_at=END),
@@ -80,6 +83,8 @@ def updates(people: Cast) -> list[tuple[Any, dict[str, Any]]]:
         *((Connection, change) for change in ({"ended_at": later}, {"answered_at": None}, {"queue": None})),
         (Connection, {"agent": None}),
         *((Talk, change) for change in ({"ended_at": later}, {"counted_at": earlier}, {"started_at": END})),
+        *((Consultation, change) for change in ({"ended_at": later}, {"up_at": None}, {"asked_at": earlier})),
+        *((Consultation, change) for change in ({"joined_at": END - MINUTE}, {"agent": None})),
         *((Talk, change) for change in ({"queue": None}, {"agent": people.agents[0]})),
         *((Chat, change) for change in ({"closed_at": later}, {"closed_at": None}, {"queue": queue}, {"agent": None})),
         *((ChatMessage, change) for change in ({"created_at": later}, {"agent": None})),
@@ -128,8 +133,9 @@ def test_a_write_by_sql_is_in_the_report_before_and_after_it_is_summed(db: None)
             (AgentSession,),
             (AgentState,),
             (Offer,),
+            (Consultation,),
             (Message,),
-            (Talk, Offer, Connection),
+            (Talk, Offer, Consultation, Connection),
             (ChatMessage,),
             (Chat, ChatMessage),
             (Message, Ticket),
@@ -231,7 +237,7 @@ def test_what_is_stale_or_final_is_not_compared(kept: Cast) -> None:
 def test_rollups_of_time_whose_ledgers_are_gone_stay_and_are_shown(kept: Cast) -> None:
     expected = {length: ask(kept.agents, MONTH, length, NOW) for length in ASKED}
     RollupProgress.objects.create(level=RollupProgress.FINAL, until=MONTH[1])
-    delete(Offer, Talk, ChatMessage, Chat, Message, AgentState, AgentSession, Connection)
+    delete(Offer, Talk, Consultation, ChatMessage, Chat, Message, AgentState, AgentSession, Connection)
 
     assert LedgerChange.objects.exists()
     assert {length: ask(kept.agents, MONTH, length, NOW) for length in ASKED} == expected

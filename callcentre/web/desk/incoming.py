@@ -166,7 +166,7 @@ def _call(desk: Situation, call: Call) -> Item:
     is_callback = is_rung and not is_inbound and is_attempt(connection)
     is_of_others = is_inbound or connection.is_answered or bool(connection.campaign_id) or is_callback
     number, who = _who(desk)
-    asker = desk.consultation.from_agent if desk.consultation and desk.is_consulted else None
+    asker = desk.consultation.asker if desk.consultation and desk.is_consulted else ""
     if asker:
         heading = _now("%(agent)s asks you about %(who)s")
     elif not is_rung:
@@ -186,7 +186,7 @@ def _call(desk: Situation, call: Call) -> Item:
     return Item(
         key=f"call-{connection.pk}",
         icon="call",
-        heading=heading % {"who": who, "agent": asker and (asker.full_name or asker.login)},
+        heading=heading % {"who": who, "agent": asker},
         about=[text for text in (number if number != who else "", origin, desk.note) if text],
         since=call.since,
         hint=hint,
