@@ -16,21 +16,54 @@ from benchmarks.harness import ROOT, Client, Service, Table, manage, service, ti
 
 FILES, DAYS = 2_000, 30
 TURNS = 60
-_SUMS = "from django.utils import timezone; from reports.rollups import bring_up_to_date as up; up(timezone.now())"
-# A call has two legs; the oldest messages and calls have files.
-_LEGS = """
+# Calls of two years, oldest first, each with two legs. Without an agent they are in no sum of the report, so the
+# retention need not wait for sums.
+_CALLS = """
+WITH calls AS (
+  INSERT INTO telephony_connection (direction, state, src, dst, src_number, dst_number, caller_id, created_at, ended_at,
+    disposition, cause, hung_up_by, ring_seconds, wait_seconds, is_on_hold, join_count, request_id)
+  SELECT 'INBOUND', 'ended', number, '+48225550100', number, '+48225550100', '', at, at + interval '1 minute',
+    'NO ANSWER', 16, 'customer', 0, 30, false, 0, ''
+  FROM (SELECT now() - interval '730 days' * (1 - n / %(count)s::float) AS at, '+48' || (500000000 + n) AS number
+        FROM generate_series(1, %(count)s) AS n) AS call
+  RETURNING id, created_at, ended_at
+)
 INSERT INTO telephony_leg (connection_id, role, number, channel_id, state, asked_at, ended_at, cause_text, tech_cause)
-SELECT c.id, role, '', c.id || role, 'ended', c.created_at, c.ended_at, '', ''
-FROM telephony_connection c CROSS JOIN unnest(ARRAY['agent', 'customer']) AS role
+SELECT id, role, '', id || role, 'ended', created_at, ended_at, '', ''
+FROM calls CROSS JOIN unnest(ARRAY['agent', 'customer']) AS role
 """
+_TICKETS = """
+WITH tickets AS (
+  INSERT INTO tickets_ticket (subject, source, queue_id, status_id, sender, sender_name, tags, custom_fields,
+    connected_ids, created_at, updated_at, closed_at)
+  SELECT 'Parcel ' || n, 'email', (SELECT max(id) FROM tickets_ticketqueue),
+    (SELECT min(id) FROM tickets_ticketstatus WHERE kind = 'closed'), 'a' || n || '@client.example', '', '{}', '{}',
+    '{}', at, at, at
+  FROM (SELECT n, now() - interval '730 days' * (1 - n * 10 / %(count)s::float) AS at
+        FROM generate_series(1, %(count)s / 10) AS n) AS ticket
+  RETURNING id, created_at
+)
+INSERT INTO tickets_message (ticket_id, type, author_name, author_address, body, quoted, body_type, comment,
+  system_comment, is_automatic, attachments, ratings, created_at)
+SELECT id, 'MAIL', '', '', repeat('The parcel has not come yet, although it was handed over on Tuesday. ', 4), '',
+  'PLAIN', '', '', false, '{}', '{}', created_at
+FROM tickets CROSS JOIN generate_series(1, 10)
+"""
+# The oldest messages and calls have files.
 _FILES = f"""
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
+from telephony.models import Connection, Recording
 from tickets.models import Message, StoredFile
+def stored(path): return default_storage.save(path, ContentFile(b"x" * 1000))
 for n, pk in enumerate(Message.objects.order_by("pk").values_list("pk", flat=True)[:{FILES}]):
-    path = default_storage.save(f"files/2024/01/01/bench{{n}}", ContentFile(b"x" * 1000))
-    StoredFile.objects.create(token=f"bench{{n}}", filename="a", content_type="a/b", size=1, sha256="", path=path,
-                              message_id=pk)
+    StoredFile.objects.create(token=f"bench{{n}}", filename="a", content_type="a/b", size=1, sha256="",
+                              path=stored(f"files/2024/01/01/bench{{n}}"), message_id=pk)
+for n, call in enumerate(Connection.objects.order_by("pk")[:{FILES}]):
+    recording = Recording(connection=call, name=f"bench{{n}}", state="ready", started_at=call.created_at,
+                          ready_at=call.ended_at)
+    recording.file = stored(recording.path)
+    recording.save()
 """
 _RUN = f"""
 import time
@@ -49,14 +82,13 @@ while True:
 
 
 def prepare(running: Service, rows: int) -> None:
-    """Fill in calls with legs, tickets with messages and files, and sum the ledgers."""
-    generated = manage(running.environment, "generate_data", "--connections", str(rows), "--tickets", str(rows // 3))
-    print(generated, file=sys.stderr)
+    """Fill in calls with legs and recordings, and closed tickets with ten messages each and files."""
+    queue = "from tickets.models import TicketQueue; TicketQueue.objects.create(name='Retention')"
+    manage(running.environment, "shell", "--verbosity=0", "-c", queue)
     with running.connect() as connection:
-        connection.execute(_LEGS)
-    for code in (_FILES, _SUMS):
-        manage(running.environment, "shell", "--verbosity=0", "-c", code)
-    with running.connect() as connection:
+        for statement in (_CALLS, _TICKETS):
+            connection.execute(statement, {"count": rows})
+        manage(running.environment, "shell", "--verbosity=0", "-c", _FILES)
         for table in ("telephony_connection", "telephony_leg", "tickets_ticket", "tickets_message"):
             connection.execute(f"VACUUM ANALYZE {table}")
         connection.execute("CHECKPOINT")
@@ -65,7 +97,6 @@ def prepare(running: Service, rows: int) -> None:
 def _requests(client: Client, connection: Any) -> dict[str, Callable[[], object]]:
     """Return requests of each kind about rows that stay."""
     (ticket,) = connection.execute("SELECT max(id) FROM tickets_ticket").fetchone()
-    (customer,) = connection.execute("SELECT max(id) FROM tickets_customer").fetchone()
     new = {"subject": "S", "body": "B", "from": "jan@client.example"}
     month = f"{time.strftime('%Y-%m')}-01"
     report = f"/api/queues_report?date_from={month}&date_to={time.strftime('%Y-%m-%d')}"
@@ -77,7 +108,7 @@ def _requests(client: Client, connection: Any) -> dict[str, Callable[[], object]
         "POST /tickets/:id/comment": lambda: client.send(
             "POST", f"/api/tickets/{ticket}/comment", {"comment": "C"}, expect=204
         ),
-        "GET /customers/:id/timeline": lambda: client.send("GET", f"/api/customers/{customer}/timeline", expect=200),
+        "GET /customers": lambda: client.send("GET", "/api/customers?limit=50", expect=200),
         "GET /queues_report of a month": lambda: client.send("GET", report, expect=200),
     }
 
