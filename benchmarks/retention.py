@@ -96,7 +96,7 @@ def prepare(running: Service, rows: int) -> None:
 
 def _requests(client: Client, connection: Any) -> dict[str, Callable[[], object]]:
     """Return requests of each kind about rows that stay."""
-    (ticket,) = connection.execute("SELECT max(id) FROM tickets_ticket").fetchone()
+    ticket = connection.execute("SELECT max(id) FROM tickets_ticket").fetchall()[0][0]
     new = {"subject": "S", "body": "B", "from": "jan@client.example"}
     month = f"{time.strftime('%Y-%m')}-01"
     report = f"/api/queues_report?date_from={month}&date_to={time.strftime('%Y-%m-%d')}"
@@ -118,7 +118,7 @@ def measure(running: Service, kind: str, table_name: str) -> None:
     table = Table(f"The API while a retention deletes {kind}")
     with running.connect() as connection:
         requests = _requests(running.client(), connection)
-        (before,) = connection.execute(f"SELECT count(*) FROM {table_name}").fetchone()
+        before = connection.execute(f"SELECT count(*) FROM {table_name}").fetchall()[0][0]
         for _ in range(30):
             for request in requests.values():
                 request()
@@ -131,7 +131,7 @@ def measure(running: Service, kind: str, table_name: str) -> None:
         if worker.returncode:
             raise RuntimeError(f"the retention ended with {worker.returncode}")
         seconds = time.monotonic() - started
-        (after,) = connection.execute(f"SELECT count(*) FROM {table_name}").fetchone()
+        after = connection.execute(f"SELECT count(*) FROM {table_name}").fetchall()[0][0]
     print(f"{before - after:,} of {before:,} rows in {seconds:.0f} s: {(before - after) / seconds:,.0f}/s", flush=True)
     table.head()
     for name in requests:
@@ -160,7 +160,7 @@ def main() -> None:
         measure(running, "connections", "telephony_connection")
         measure(running, "messages", "tickets_message")
         with running.connect() as connection:
-            (left,) = connection.execute("SELECT count(*) FROM callcentre_fileremoval").fetchone()
+            left = connection.execute("SELECT count(*) FROM callcentre_fileremoval").fetchall()[0][0]
             print(f"{left} files left to remove")
 
 

@@ -4,6 +4,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
+from django.db.models import Model
 
 import campaigns.personal_data
 import campaigns.retention
@@ -35,7 +36,7 @@ from reports.retention import make_final
 
 _REPORT = Nothing("figures of agents, queues and campaigns")
 
-_FLOOR = {
+_FLOOR: dict[type[Model], Data | Nothing] = {
     AuditEntry: Data("changes object_name"),
     AuditLog: Nothing("a view over histories, which have entries of their own"),
     models.User: STAFF,

@@ -28,7 +28,7 @@ def _delete_calls(ids: Sequence[int]) -> None:
     callbacks = CallBack.objects.filter(Q(caller__in=ids) | Q(connection__in=ids), state=CallBack.State.ENDED)
     callbacks._raw_delete(callbacks.db)
     for relation in Connection._meta.related_objects:
-        rows = relation.related_model._base_manager.filter(**{f"{relation.field.name}__in": ids})  # type: ignore[union-attr]
+        rows = relation.related_model._base_manager.filter(**{f"{relation.field.name}__in": ids})
         if relation.on_delete is CASCADE:
             rows._raw_delete(rows.db)
         else:

@@ -4,6 +4,8 @@ A ticket is a person's by its customer or, without a customer, by the address of
 ticket of another customer is removed from its messages; the ticket and its messages stay.
 """
 
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -61,10 +63,11 @@ def remove_person(deletion: Deletion, person: Person) -> None:
     """Delete the customers with tickets, chats and calls, then what only an address leads to; tell receivers."""
     if person.customers:
         delete_customers(deletion, person.customers)
-    for rows, delete in (
+    works: tuple[tuple[QuerySet[Any], Callable[[Any, Counter[str]], object]], ...] = (
         (tickets_of(person), lambda pk, deleted: delete_ticket(pk, deletion, deleted)),
         (chats_of(person), delete_chat),
-    ):
+    )
+    for rows, delete in works:
         while found := list(rows.order_by().values_list("pk", flat=True)[:BATCH]):
             for pk in found:
                 with deletion.step() as deleted:

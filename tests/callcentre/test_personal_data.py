@@ -130,7 +130,7 @@ def test_the_export_has_all_rows_and_files_and_goes_with_the_erasure(own_storage
 
     export.refresh_from_db()
     assert (export.state, export.person) == ("finished", "")
-    with zipfile.ZipFile(default_storage.path(export.file.name)) as archive:
+    with zipfile.ZipFile(default_storage.path(str(export.file.name))) as archive:
         names = archive.namelist()
         rows = {name: json.loads(archive.read(name)) for name in names if name.endswith(".json")}
         assert b"voice" in {archive.read(name) for name in names if name.startswith("files/recording-")}

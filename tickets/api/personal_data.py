@@ -198,8 +198,10 @@ class PersonalDataViewSet(ApiViewSet):
 
 
 def _export(export_id: str) -> PersonExport:
-    return get_or_404(PersonExport.objects.all(), export_id, ErrorCode.PERSON_EXPORT_NOT_FOUND)
+    export: PersonExport = get_or_404(PersonExport.objects.all(), export_id, ErrorCode.PERSON_EXPORT_NOT_FOUND)
+    return export
 
 
 def _erasure(erasure_id: str) -> Deletion:
-    return get_or_404(Deletion.objects.filter(kind=erasures.KIND), erasure_id, ErrorCode.ERASURE_NOT_FOUND)
+    erasure: Deletion = get_or_404(Deletion.objects.filter(kind=erasures.KIND), erasure_id, ErrorCode.ERASURE_NOT_FOUND)
+    return erasure
