@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,6 +17,7 @@ from callcentre.core.errors import ErrorCode
 from knowledgebase.models import Article
 from telephony.models import Agent, Connection, Supervision
 from telephony.verbs import presence
+from tests.callcentre.factories import DeletionFactory
 from tests.campaigns.factories import AttemptFactory, DoNotCallFactory, RecordOfferFactory, RecordStatusFactory
 from tests.conftest import ACTOR, ApiClient, kept_for_all
 from tests.documented import document, faults, media_of, operations, resolved
@@ -107,6 +109,7 @@ _NEW: dict[str, Any] = {
     "/api/callbacks/": CallBackFactory,
     "/api/chats/": ChatFactory,
     "/api/do_not_call/": DoNotCallFactory,
+    "/api/personal_data/erasures/": partial(DeletionFactory, kind="person", state="asked", next_attempt_at=None),
 }
 
 

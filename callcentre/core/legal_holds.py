@@ -1,5 +1,7 @@
 """Legal holds: a customer or a ticket whose data neither a retention nor a deletion removes."""
 
+from typing import ClassVar
+
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -8,10 +10,13 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import audited
+from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
 
 
 class LegalHold(models.Model):
     """A hold on a customer or a ticket, named by its kind and id, from its beginning until a person ends it."""
+
+    scope_lookups: ClassVar[Lookups] = WITHOUT_SCOPE_ONLY
 
     class Kind(models.TextChoices):
         CUSTOMER = "customer", _("customer")

@@ -4,7 +4,7 @@ import json
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 from django.core.files.storage import default_storage
 from django.core.serializers.json import DjangoJSONEncoder
@@ -24,6 +24,7 @@ from callcentre.core.exporting.builds import Builder, Progress
 from callcentre.core.exporting.jobs import FileJob
 from callcentre.core.personal_data import Person
 from callcentre.core.request_id import current_request_id
+from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
 
 
 class PersonExport(FileJob):
@@ -31,6 +32,8 @@ class PersonExport(FileJob):
 
     The file is kept for 30 days, or until any erasure or deletion: it cannot be searched for the person of that.
     """
+
+    scope_lookups: ClassVar[Lookups] = WITHOUT_SCOPE_ONLY
 
     class Format(models.TextChoices):
         ZIP = "zip", "ZIP"

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models, transaction
@@ -25,6 +25,7 @@ from callcentre.core.deletions import TURN_SECONDS, remove_files
 from callcentre.core.due_work import DIED, Claim, DueQuerySet, DueWork, NotOurs, Retries
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
 from callcentre.core.sender import acting
 from callcentre.core.times import zone
 
@@ -84,6 +85,8 @@ def register_finaliser(finalise: Callable[[datetime], bool]) -> None:
 )
 class Retention(DueWork):
     """How many days rows of a kind are kept (NULL: for good), and the state of the nightly work."""
+
+    scope_lookups: ClassVar[Lookups] = WITHOUT_SCOPE_ONLY
 
     waits = Q(days__isnull=False)
     delays = Retries.JOB

@@ -33,7 +33,7 @@ class PersonInput(Input):
         child=TextField(max_length=100),
         required=False,
         max_length=_MOST,
-        example=["+48 22 555 01 07"],
+        example=["+48 22 555 09 91"],
         errors=[ErrorCode.PHONE_LETTERS, ErrorCode.PHONE_INVALID, ErrorCode.PHONE_TOO_LONG, ErrorCode.HAS_CUSTOMER],
     )
     emails = ListField(
@@ -41,7 +41,7 @@ class PersonInput(Input):
         child=TextField(max_length=320),
         required=False,
         max_length=_MOST,
-        example=["jan.kowal@client.example"],
+        example=["maria.lis@client.example"],
         errors=[ErrorCode.ADDRESS_MALFORMED, ErrorCode.HAS_CUSTOMER],
     )
 
@@ -67,7 +67,7 @@ PREVIEW = shape(
     "What there is of a person, before an export or an erasure.",
     customer_ids=array(integer("A customer.", 77), "The customer and those merged into it."),
     phone_numbers=array(text("A number.", "+48225550107"), "Numbers of the person alone, in their normal form."),
-    emails=array(text("An address.", "jan.kowal@client.example"), "Addresses of the person alone."),
+    emails=array(text("An address.", "maria.lis@client.example"), "Addresses of the person alone."),
     kinds=array(KIND, "The person's own rows. Rows of others that mention the person are not counted."),
 )
 EXPORT = shape(
