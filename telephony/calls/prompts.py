@@ -126,12 +126,18 @@ def play(step: CallerStep, connection: Connection, prompts: Sequence[Prompt | No
     return True
 
 
-def stop(connection: Connection) -> None:
-    """End what is played, and what is due: the caller is about to be joined, or to leave the queue."""
+def stop(connection: Connection) -> bool:
+    """End what is played, and what is due: the caller is about to be joined, or to leave the queue.
+
+    Return whether a sound was played: it has ended the music.
+    """
     step = CallerStep.objects.filter(connection=connection, due_at__isnull=False).first()
-    if step:
-        silence(step)
-        be_silent(step, None)
+    if step is None:
+        return False
+    was_playing = step.is_playing
+    silence(step)
+    be_silent(step, None)
+    return was_playing
 
 
 def silence(step: CallerStep) -> None:

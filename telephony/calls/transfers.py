@@ -141,6 +141,6 @@ def join(connection: Connection, leg: Leg, customer: Leg, at: datetime, *, offer
         presence.talk(leg.agent, connection, at)
     if is_first:
         events.connection_answered(connection)
-    prompts.stop(connection)
-    switch_requests.send("stop_music", customer.channel_id)
+    if not prompts.stop(connection):
+        switch_requests.send("stop_music", customer.channel_id)
     bridges.join(connection, customer, leg)
