@@ -105,8 +105,8 @@ def _requests(client: Client, connection: Any) -> dict[str, Callable[[], object]
         "GET /tickets": lambda: client.send("GET", "/api/tickets?limit=50", expect=200),
         "GET /tickets/:id": lambda: client.send("GET", f"/api/tickets/{ticket}", expect=200),
         "POST /tickets": lambda: client.send("POST", "/api/tickets", new, expect=201),
-        "POST /tickets/:id/comment": lambda: client.send(
-            "POST", f"/api/tickets/{ticket}/comment", {"comment": "C"}, expect=204
+        "POST /tickets/:id/customer_response": lambda: client.send(
+            "POST", f"/api/tickets/{ticket - 1}/customer_response", {"body": "B"}, expect=204
         ),
         "GET /customers": lambda: client.send("GET", "/api/customers?limit=50", expect=200),
         "GET /queues_report of a month": lambda: client.send("GET", report, expect=200),
