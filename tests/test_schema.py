@@ -8,6 +8,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 from django.db import connection
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
 from django.utils import timezone
@@ -17,7 +19,7 @@ from callcentre.core.errors import ErrorCode
 from knowledgebase.models import Article
 from telephony.models import Agent, Connection, Supervision
 from telephony.verbs import presence
-from tests.callcentre.factories import DeletionFactory
+from tests.callcentre.factories import DeletionFactory, PersonExportFactory
 from tests.campaigns.factories import AttemptFactory, DoNotCallFactory, RecordOfferFactory, RecordStatusFactory
 from tests.conftest import ACTOR, ApiClient, kept_for_all
 from tests.documented import document, faults, media_of, operations, resolved
@@ -109,6 +111,9 @@ _NEW: dict[str, Any] = {
     "/api/callbacks/": CallBackFactory,
     "/api/chats/": ChatFactory,
     "/api/do_not_call/": DoNotCallFactory,
+    "/api/personal_data/exports/": lambda: PersonExportFactory(
+        state="finished", next_attempt_at=None, file=default_storage.save("x.zip", ContentFile(b"PK"))
+    ),
     "/api/personal_data/erasures/": partial(DeletionFactory, kind="person", state="asked", next_attempt_at=None),
 }
 

@@ -19,7 +19,7 @@ from callcentre.core import personal_data
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
 from callcentre.core.changes import change_columns, still_there
-from callcentre.core.deletions import Busy, Consequences, Deletion, Kind, Part, checked_reason, register
+from callcentre.core.deletions import RIGHT, Busy, Consequences, Deletion, Kind, Part, checked_reason, register
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.core.legal_holds import held
@@ -28,6 +28,11 @@ from callcentre.core.personal_data import Fate, Person
 KIND = "person"
 Removal = Callable[[Deletion, Person], None]
 _removals: list[Removal] = []
+
+
+def may_erase(user: Any) -> bool:
+    """Return whether the user may see, export and erase whole people: with the right, and without a scope."""
+    return bool(user.has_perm(RIGHT) and user.scope.is_all)
 
 
 def register_removals(*removals: Removal) -> None:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import may_see
-from callcentre.core.deletions import RIGHT
+from callcentre.core.erasures import may_erase
 from callcentre.overview.admin.pages import overview_panel
 from callcentre.web.desk.home import agent_of, is_supervisor
 from callcentre.web.panels import campaigns_panel, knowledgebase_panel, reports_panel, webhooks_panel
@@ -42,10 +42,6 @@ class Area(NamedTuple):
 
 def area(title: Any, *pages: Page, is_folded: bool = False) -> Area:
     return Area(title, pages, is_folded)
-
-
-def may_erase(user: Any) -> bool:
-    return bool(user.has_perm(RIGHT))
 
 
 MENU: tuple[Area, ...] = (

@@ -12,7 +12,7 @@ from django.db.models.functions import Concat
 
 from callcentre.core.scope import DIMENSIONS, lookups_of, model_of
 from callcentre.lists.models import ListAction, ListExport, SavedView
-from callcentre.models import User
+from callcentre.models import PersonExport, User
 from callcentre.overview.models import Alarm
 from campaigns.models import Attempt, Campaign, DiallingSwitch, DoNotCall, Record, RecordChange, RecordImport
 from reports.models import Export, Schedule
@@ -156,7 +156,7 @@ def _write_word() -> None:
 
 def _write_files(rows: Rows) -> None:
     """Store the file of each row that names one, in the storage where its page looks for it."""
-    for model in (Recording, Export, ListExport):
+    for model in (Recording, Export, ListExport, PersonExport):
         row: Any = rows[model]
         name = row.file.name or f"exports/{model._meta.model_name}.csv"
         stored = row.file.storage.save(name, ContentFile(b"RIFF"))

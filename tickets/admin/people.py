@@ -18,7 +18,7 @@ from callcentre.admin import Admin, ModelForm, UncountedMixin, actor_of, display
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.jobs import FileJobAdmin
 from callcentre.core import erasures, personal_data
-from callcentre.core.deletions import LONGEST_REASON, RIGHT
+from callcentre.core.deletions import LONGEST_REASON
 from callcentre.core.errors import ErrorCode
 from callcentre.core.legal_holds import LegalHold, end_hold
 from callcentre.core.person_exports import PersonExport, ask_export
@@ -83,7 +83,7 @@ class PersonExportAdmin(UncountedMixin, FileJobAdmin):
         return [self.url_to("person/", self.person_view, "person"), *super().get_urls()]
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return request.user.has_perm(RIGHT) or bool(super().has_view_permission(request, obj))
+        return erasures.may_erase(request.user) or bool(super().has_view_permission(request, obj))
 
     @display(description=_("file"))
     def name(self, export: PersonExport) -> str:
@@ -91,7 +91,7 @@ class PersonExportAdmin(UncountedMixin, FileJobAdmin):
 
     def person_view(self, request: HttpRequest) -> HttpResponse:
         """Show what there is of a person; then ask for the export or the erasure of it."""
-        if not request.user.has_perm(RIGHT):
+        if not erasures.may_erase(request.user):
             raise PermissionDenied
         given = request.POST or ({**request.GET.dict()} if "customer" in request.GET else None)
         form, found, obstacle = PersonForm(given), None, ""
@@ -127,14 +127,14 @@ class PersonExportAdmin(UncountedMixin, FileJobAdmin):
             export,
             title=_now("Export of personal data"),
             export=export,
-            may_download=request.user.has_perm(RIGHT),
+            may_download=erasures.may_erase(request.user),
             list_url=self.url_of("changelist"),
             progress_url=self.url_of("progress", export.pk),
             download_url=self.url_of("download", export.pk),
         )
 
     def download_view(self, request: HttpRequest, pk: int) -> FileResponse:
-        if not request.user.has_perm(RIGHT):
+        if not erasures.may_erase(request.user):
             raise PermissionDenied
         return super().download_view(request, pk)
 
