@@ -46,6 +46,7 @@ COMMANDS = {
     "receive_mail": "a process of the service",
     "rotate_field_keys": "writes nothing readable",
     "run_dialer": "a process of the service",
+    "watch_mailboxes": "a process of the service",
     "simulate_inbound": "writes calls into the database",
 }
 

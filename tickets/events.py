@@ -1,6 +1,6 @@
 """The events of tickets, customers and chats: each function records one with its payload."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -66,11 +66,12 @@ customer_updated = partial(_customer, EventType.CUSTOMER_UPDATED)
 customer_deleted = partial(_customer, EventType.CUSTOMER_DELETED)
 
 
-def person_erased(erasure_id: int, customer_ids: Sequence[int]) -> None:
+def person_erased(erasure_id: int, customer_id: int | None) -> None:
+    """Record the erasure of a person; without a customer, of one who was known by numbers and addresses alone."""
     outbox.record(
         EventType.PERSON_ERASED,
         f"person:{erasure_id}",
-        {"erasure_id": erasure_id, "customer_ids": list(customer_ids)},
+        {"erasure_id": erasure_id, "customer_id": customer_id},
     )
 
 

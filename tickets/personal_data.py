@@ -77,7 +77,7 @@ def remove_person(deletion: Deletion, person: Person) -> None:
         addresses = models.AcknowledgedAddress.objects.filter(address__in=person.emails)
         deleted["tickets.acknowledgedaddress"] += addresses.delete()[0]
         if not deletion.notes.get("is_told"):
-            events.person_erased(deletion.pk, person.customers)
+            events.person_erased(deletion.pk, next(iter(person.customers), None))
             deletion.notes = {**deletion.notes, "is_told": True}
 
 

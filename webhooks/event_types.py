@@ -119,7 +119,7 @@ EXAMPLES: dict[EventType, dict[str, Any]] = {
     EventType.CUSTOMER_UPDATED: {"customer_id": 77, "company_id": 4},
     EventType.CUSTOMER_NOTE_ADDED: {"customer_id": 77, "note_id": 310, "agent_login": "agent1"},
     EventType.CUSTOMER_DELETED: {"customer_id": 77, "company_id": 4},
-    EventType.PERSON_ERASED: {"erasure_id": 31, "customer_ids": [77]},
+    EventType.PERSON_ERASED: {"erasure_id": 31, "customer_id": 77},
     EventType.TICKET_CREATED: {**_TICKET, "direction": "in"},
     EventType.TICKET_UPDATED: {**_TICKET, "status_id": "2", "substatus_id": None},
     EventType.TICKET_MESSAGE_RECEIVED: {**_TICKET, "message_id": 9001},

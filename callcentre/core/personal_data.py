@@ -61,7 +61,7 @@ def _spellings(number: str) -> str:
 
 
 class Fate(models.TextChoices):
-    """What an erasure does with the rows of a person."""
+    """The fate of the rows of a person in an erasure."""
 
     DELETED = "deleted", _("deleted")
     EMPTIED = "emptied", _("kept without the person")
@@ -70,7 +70,7 @@ class Fate(models.TextChoices):
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What a model has of a person.
+    """The personal data of a model.
 
     `columns`: names of personal columns, separated by blanks. An erasure also removes the person's numbers and
     addresses from these columns of rows that are not the person's. `rows`: the person's own rows; None if the model

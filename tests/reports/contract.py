@@ -72,9 +72,9 @@ OPERATIONS = [
         "reports:read",
         200,
         [QUEUE_ROW],
-        3,
+        4,
     ),
-    Operation("GET", f"/outbounds_report?{SPAN}", "reports:read", 200, [OUTBOUND_ROW], 3),
+    Operation("GET", f"/outbounds_report?{SPAN}", "reports:read", 200, [OUTBOUND_ROW], 4),
     Operation("GET", f"/tickets_report?{SPAN}", "reports:read", 200, [TICKET_ROW], 4),
 ]
 

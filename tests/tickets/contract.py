@@ -154,7 +154,7 @@ OPERATIONS = [
     ours("POST", "/personal_data/exports", PERSONAL_WRITE, 201, {"export_id": int}, 6, PERSON),
     ours("GET", "/personal_data/exports/66001", PERSONAL, 200, EXPORT, 2, None, "/personal_data/exports/9"),
     ours(
-        *("GET", "/personal_data/exports/66001/file", PERSONAL_WRITE, 200, bytes, 2, None),
+        *("GET", "/personal_data/exports/66001/file", PERSONAL_WRITE, 200, bytes, 4, None),
         "/personal_data/exports/9/file",
         answer_type="application/zip",
     ),

@@ -10,6 +10,7 @@ from callcentre.api.fields import IdField, Input, ListField, TextField
 from callcentre.api.openapi import array, integer, minute, operation, shape, text
 from callcentre.api.viewsets import ApiViewSet
 from callcentre.core import erasures, personal_data
+from callcentre.core.audit import AuditAction, record_once
 from callcentre.core.deletions import LONGEST_REASON, Deletion
 from callcentre.core.downloads import file_response
 from callcentre.core.errors import ErrorCode, NotFound
@@ -146,6 +147,7 @@ class PersonalDataViewSet(ApiViewSet):
         export = _export(export_id)
         if not export.file:
             raise NotFound(ErrorCode.PERSON_EXPORT_NOT_FOUND)
+        record_once(self.actor, AuditAction.DOWNLOAD, export, name=export.file_name)
         return file_response(lambda: export.file.open("rb"), export.file_name, export.content_type)
 
     @operation(

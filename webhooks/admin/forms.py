@@ -24,6 +24,7 @@ FIELDS = ("subscription_url", "actions", "format")
 GROUPS = {
     "CHAT": _("Chats"),
     "CUSTOMER": _("Customers"),
+    "PERSON": _("Customers"),
     "TICKET": _("Tickets"),
     "AGENT": _("Agents"),
     "CONNECTION": _("Calls"),
