@@ -5,6 +5,7 @@ from typing import Any
 
 from callcentre.core.audit import _writes_audited
 from callcentre.core.parsing import list_key, map_key
+from callcentre.core.personal_data import Person
 from callcentre.core.phone import _region_plan
 from knowledgebase.search.highlight import Highlighter
 from knowledgebase.search.query import parse
@@ -16,6 +17,7 @@ FILES = {
     "callcentre/core/parsing.py",
     "callcentre/core/html_cleaning.py",
     "callcentre/core/phone.py",
+    "callcentre/core/personal_data.py",
     "knowledgebase/search/highlight.py",
     "telephony/channels.py",
 }
@@ -28,6 +30,7 @@ MADE: dict[str, re.Pattern[Any]] = {
     "map_key": map_key("fields"),
     "channel": _pattern("callcentre", r"-\d+"),
     "bridge": _pattern("callcentre", ""),
+    "person": re.compile(Person(numbers=("+48225550107",), emails=("jan@client.example",)).pattern),
     "general": _PLAN.general,
     **{f"highlight {number}": pattern for number, (pattern, _word) in enumerate(_HIGHLIGHTER._patterns)},
     **{f"plain {number}": pattern for number, (pattern, _word) in enumerate(_HIGHLIGHTER._plain_patterns)},

@@ -59,6 +59,7 @@ OF_SESSIONS = {
     r"CREATE TEMP": {"campaigns/importing/do_not_call_file.py", "campaigns/importing/merge.py"},
     # A cursor outside a transaction.
     r"\.iterator\(": {
+        "callcentre/core/personal_data.py",
         "callcentre/lists/actions.py",
         "callcentre/lists/exports.py",
         "campaigns/admin/attempts.py",

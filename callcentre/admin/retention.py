@@ -35,11 +35,14 @@ class RetentionAdmin(UncountedMixin, ReadOnlyAdmin):
     def get_urls(self) -> list[URLPattern]:
         return [self.url_to("settings/", self.settings_view, "settings"), *super().get_urls()]
 
+    def has_set_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("callcentre.change_retention")
+
     def settings_view(self, request: HttpRequest) -> HttpResponse:
         """Show all kinds. Save their days, or count the rows of one that would go."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        may_change = request.user.has_perm("callcentre.change_retention")
+        may_change = self.has_set_permission(request)
         if request.method == "POST" and not may_change:
             raise PermissionDenied
         given, faults, counted = request.POST, {}, {}

@@ -144,7 +144,7 @@ def checked_days(text: Any, name: str = "days") -> int | None:
 def set_days(actor: Actor, kind: str, days: int | None) -> Retention:
     """Set how long rows of a kind are kept. The work begins in the next night."""
     with transaction.atomic(), acting(actor, None):
-        row: Retention = Retention.objects.select_for_update().get_or_create(kind=kind)[0]
+        row: Retention = Retention.objects.select_for_update(no_key=True).get_or_create(kind=kind)[0]
         row.days, row.before, row.place, row.error = days, None, "", ""
         row.next_attempt_at, row.attempt_count = (None if days is None else next_night(timezone.now())), 0
         row.save()

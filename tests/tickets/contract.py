@@ -156,7 +156,7 @@ OPERATIONS = [
     ours(
         *("GET", "/personal_data/exports/66001/file", PERSONAL_WRITE, 200, bytes, 4, None),
         "/personal_data/exports/9/file",
-        answer_type="application/zip",
+        answer_type="application/octet-stream",
     ),
     ours(
         *("POST", "/personal_data/erasures", PERSONAL_WRITE, 201, {"erasure_id": int, "state": str}, 45),

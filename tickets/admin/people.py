@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
-from callcentre.admin import Admin, ModelForm, UncountedMixin, actor_of, display
+from callcentre.admin import Admin, ModelForm, UncountedMixin, actor_of, confirm_first, display
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.jobs import FileJobAdmin
 from callcentre.core import erasures, personal_data
@@ -172,6 +172,7 @@ class LegalHoldAdmin(UncountedMixin, Admin):
         return str(hold)
 
     @admin.action(description=_("End the legal hold"), permissions=["change"])
+    @confirm_first(_("A retention and a deletion may remove the data again."), ended_at=None)
     def end(self, request: HttpRequest, holds: QuerySet[LegalHold]) -> None:
         count = self.apply_to_each(request, holds, lambda hold: end_hold(actor_of(request), hold))
         self.say_done(request, _now("Ended: %(count)s."), count)

@@ -141,14 +141,14 @@ class PersonalDataViewSet(ApiViewSet):
         "Download an export",
         "The ZIP. It needs the right to write: the file has everything of the person.",
         answer={"type": "string", "format": "binary", "example": "PK…"},
-        answer_types=("application/zip",),
+        answer_types=("application/octet-stream",),
     )
     def file(self, request: Request, export_id: str) -> FileResponse:
         export = _export(export_id)
         if not export.file:
             raise NotFound(ErrorCode.PERSON_EXPORT_NOT_FOUND)
         record_once(self.actor, AuditAction.DOWNLOAD, export, name=export.file_name)
-        return file_response(lambda: export.file.open("rb"), export.file_name, export.content_type)
+        return file_response(lambda: export.file.open("rb"), export.file_name, "application/octet-stream")
 
     @operation(
         "erase_personal_data",
