@@ -166,6 +166,8 @@ OIDC_NAME = env("OIDC_NAME", "single sign-on")
 OIDC_LOGIN_CLAIM = env("OIDC_LOGIN_CLAIM", "preferred_username")
 OIDC_GROUPS_CLAIM = env("OIDC_GROUPS_CLAIM", "groups")
 OIDC_ONLY = env_bool("OIDC_ONLY", False)
+if (OIDC_ISSUER or OIDC_ONLY) and not (OIDC_ISSUER and OIDC_CLIENT_ID):
+    raise ImproperlyConfigured("OIDC_ISSUER and OIDC_CLIENT_ID: set both, also for OIDC_ONLY.")
 # No page has an inline script, so none needs a nonce. The admin's theme evaluates expressions in attributes (Alpine),
 # and pages have inline styles.
 CONTENT_SECURITY_POLICY = {

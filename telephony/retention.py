@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from django.db.models import CASCADE, Exists, OuterRef, Q, QuerySet
+from django.db.models import CASCADE, SET_NULL, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.deletions import FileRemoval
@@ -16,7 +16,9 @@ def _calls(before: datetime) -> "QuerySet[Connection]":
     """Return old calls without a recording that the switch still has."""
     at_switch = Recording.objects.filter(connection=OuterRef("pk"), leaves_switch_at__isnull=False)
     ended = Connection.objects.filter(created_at__lt=before, ended_at__lt=before, state=Connection.State.ENDED)
-    return ended.exclude(customer_id__in=held("customer")).exclude(Exists(at_switch))
+    of_call = Q(caller=OuterRef("pk")) | Q(connection=OuterRef("pk"))
+    waiting = CallBack.objects.filter(of_call).exclude(state=CallBack.State.ENDED)
+    return ended.exclude(customer_id__in=held("customer")).exclude(Exists(at_switch)).exclude(Exists(waiting))
 
 
 def _delete_calls(ids: Sequence[int]) -> None:
@@ -31,7 +33,7 @@ def _delete_calls(ids: Sequence[int]) -> None:
         rows = relation.related_model._base_manager.filter(**{f"{relation.field.name}__in": ids})
         if relation.on_delete is CASCADE:
             rows._raw_delete(rows.db)
-        else:
+        elif relation.on_delete is SET_NULL:
             rows.update(**{relation.field.name: None})
     calls = Connection.objects.filter(pk__in=ids)
     calls._raw_delete(calls.db)

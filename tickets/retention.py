@@ -3,7 +3,7 @@
 A legal hold on a customer also keeps the customer's tickets and the chats of its address.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Upper
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core import legal_holds
 from callcentre.core.deletions import FileRemoval
 from callcentre.core.legal_holds import held
 from callcentre.core.retention import Kind, register
@@ -35,22 +36,21 @@ from tickets.models import (
 _OPEN_OUTCOMES = (ReceivedMail.Outcome.RECEIVED, ReceivedMail.Outcome.QUARANTINED)
 
 
+def _merged(model: Any) -> Callable[[set[int]], set[int]]:
+    """Return the function that returns the rows that others were merged into."""
+    return lambda ids: set(model.objects.filter(merged__in=ids).order_by().values_list("pk", flat=True))
+
+
 def _held_tickets() -> set[int]:
-    """Return the tickets on hold, and those that they were merged into."""
-    tickets = held("ticket")
-    return tickets | set(Ticket.objects.filter(merged__in=tickets).order_by().values_list("pk", flat=True))
-
-
-def _held_customers() -> set[int]:
-    """Return the customers on hold, and those that they were merged into."""
-    customers = held("customer")
-    return customers | set(Customer.objects.filter(merged__in=customers).order_by().values_list("pk", flat=True))
+    """Return the tickets on hold, and those that have the messages of a ticket of a customer on hold."""
+    taken = Ticket.objects.filter(merged__customer__in=held("customer"))
+    return held("ticket") | set(taken.order_by().values_list("pk", flat=True))
 
 
 def _free(prefix: str = "") -> Q:
     """Return the condition that a ticket, and its customer, is on no legal hold."""
     return ~Q(**{f"{prefix}pk__in": _held_tickets()}) & (
-        Q(**{f"{prefix}customer": None}) | ~Q(**{f"{prefix}customer__in": _held_customers()})
+        Q(**{f"{prefix}customer": None}) | ~Q(**{f"{prefix}customer__in": held("customer")})
     )
 
 
@@ -81,7 +81,7 @@ def _raw_mails(before: datetime) -> "QuerySet[ReceivedMail]":
 
 def _mails(before: datetime) -> "QuerySet[ReceivedMail]":
     decided = ReceivedMail.objects.filter(received_at__lt=before).exclude(outcome__in=_OPEN_OUTCOMES)
-    kept = Q(message__ticket__in=_held_tickets()) | Q(message__ticket__customer__in=_held_customers())
+    kept = Q(message__ticket__in=_held_tickets()) | Q(message__ticket__customer__in=held("customer"))
     return decided.exclude(Q(message__isnull=False) & kept)
 
 
@@ -92,7 +92,7 @@ def _remove_raw(ids: Sequence[int]) -> None:
 
 
 def _chats(before: datetime) -> "QuerySet[Chat]":
-    kept = Customer.objects.filter(pk__in=_held_customers()).exclude(email="").values_list("email", flat=True)
+    kept = Customer.objects.filter(pk__in=held("customer")).exclude(email="").values_list("email", flat=True)
     return Chat.objects.filter(closed_at__lt=before).exclude(any_of("client_email", kept))
 
 
@@ -106,7 +106,7 @@ def _customers(before: datetime) -> "QuerySet[Customer]":
     the_customer: Any = OuterRef("pk")
     same_address = Chat.objects.alias(address=Upper("client_email")).filter(address=Upper(OuterRef("email")))
     old = Customer.objects.filter(created_at__lt=before, updated_at__lt=before, merged_into=None, merged=None)
-    return old.exclude(pk__in=_held_customers()).exclude(
+    return old.exclude(pk__in=held("customer")).exclude(
         Exists(Ticket.objects.filter(customer=the_customer))
         | Exists(CustomerNote.objects.filter(customer=the_customer, created_at__gte=before))
         | Exists(Connection.objects.filter(customer_id=the_customer, created_at__gte=before))
@@ -120,6 +120,7 @@ def _delete_customers(ids: Sequence[int]) -> None:
 
 
 def register_kinds() -> None:
+    legal_holds.merged |= {"ticket": _merged(Ticket), "customer": _merged(Customer)}
     register(
         tickets=Kind(
             _("Closed tickets"),
@@ -176,7 +177,7 @@ def register_kinds() -> None:
         customer_changes=Kind(
             _("Histories of customers"),
             _("Who changed customers. The customers stay."),
-            lambda before: CustomerChange.objects.filter(at__lt=before).exclude(customer__in=_held_customers()),
+            lambda before: CustomerChange.objects.filter(at__lt=before).exclude(customer__in=held("customer")),
             lambda ids: CustomerChange.objects.filter(pk__in=ids).delete(),
         ),
     )

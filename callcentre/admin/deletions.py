@@ -152,7 +152,7 @@ class DeletionAdmin(UncountedMixin, JobAdmin):
     def decide_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Take the consent of a second person to an erasure, or a refusal."""
         deletion: Deletion = self.job_or_404(request, pk)
-        if not request.user.has_perm(RIGHT):
+        if not erasures.may_erase(request.user):
             raise PermissionDenied
         if request.method == "POST":
             decide = erasures.consent if request.POST.get("decision") == "consent" else erasures.refuse

@@ -130,12 +130,12 @@ def _delete(deletion: Deletion) -> None:
         raise Busy(gettext_noop("A legal hold forbids the deletion."))
     for removal in _removals:
         removal(deletion, person)
-    if pattern := person.pattern:
-        _redact(deletion, pattern)
+    if person.pattern:
+        _redact(deletion, person)
     deletion.kept = {found.model: found.count for found in personal_data.found_of(person) if found.fate == Fate.KEPT}
 
 
-def _redact(deletion: Deletion, pattern: str) -> None:
+def _redact(deletion: Deletion, person: Person) -> None:
     """Remove numbers and addresses from texts of all models, one portion of a model a step."""
     for model, data in personal_data.entries():
         label = model._meta.label_lower
@@ -145,8 +145,8 @@ def _redact(deletion: Deletion, pattern: str) -> None:
         after: Any = deletion.notes.get("after") if label == done else None
         while True:
             with deletion.step():
-                rows, after = personal_data.mentions(model, data, pattern, after)
-                deletion.count_emptied(label, personal_data.redact(rows, data, pattern))
+                rows, after = personal_data.mentions(model, data, person, after)
+                deletion.count_emptied(label, personal_data.redact(rows, data, person))
                 key = str(after) if after is not None else None
                 deletion.notes = {**deletion.notes, "model": label, "after": key}
             if after is None:

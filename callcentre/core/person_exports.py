@@ -22,7 +22,7 @@ from callcentre.core.encryption import EncryptedTextField
 from callcentre.core.enqueue import enqueue
 from callcentre.core.exporting.builds import Builder, Progress
 from callcentre.core.exporting.jobs import FileJob
-from callcentre.core.personal_data import Person
+from callcentre.core.personal_data import Data, Person
 from callcentre.core.request_id import current_request_id
 from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
 
@@ -103,7 +103,7 @@ def _write(export: PersonExport, output: IO[bytes]) -> int:
             first = next(rows, None)
             if first is not None:
                 with archive.open(f"{model._meta.label_lower}.json", "w", force_zip64=True) as member:
-                    count += _write_rows(member, _with(first, rows), data.file, paths)
+                    count += _write_rows(member, _with(first, rows), data, paths)
             for path, name in paths:
                 _add_file(archive, path, name)
             progress.tell((place + 1) / len(found), count)
@@ -115,11 +115,21 @@ def _with(first: Any, rows: Iterator[Any]) -> Iterator[Any]:
     yield from rows
 
 
-def _write_rows(member: IO[bytes], rows: Iterator[Any], file_column: str, paths: list[tuple[str, str]]) -> int:
-    """Write a list of objects, one a line, with all columns of a row; note the files of the rows."""
-    count = 0
+def _shown(row: Any, data: Data) -> list[Any]:
+    """Return the columns of a row that the person may read: of the person's own rows all but secrets, of others the
+    personal ones.
+    """
+    fields = [field for field in row._meta.concrete_fields if not isinstance(field, EncryptedTextField)]
+    if data.rows:
+        return [field for field in fields if field.name != "token"]
+    return [field for field in fields if field.primary_key or field.name in data.names]
+
+
+def _write_rows(member: IO[bytes], rows: Iterator[Any], data: Data, paths: list[tuple[str, str]]) -> int:
+    """Write a list of objects, one a line; note the files of the rows."""
+    count, file_column = 0, data.file
     for row in rows:
-        values = {field.attname: field.value_from_object(row) for field in row._meta.concrete_fields}
+        values = {field.attname: field.value_from_object(row) for field in _shown(row, data)}
         if file_column and (path := str(values[file_column] or "")):
             named = getattr(row, "filename", "") or Path(path).name
             values[file_column] = f"files/{row._meta.model_name}-{row.pk}-{named.replace('/', '_')}"

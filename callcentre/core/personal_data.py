@@ -23,6 +23,9 @@ PORTION = 10_000
 # Shorter numbers are extensions, and stand in too many texts.
 _LEAST_DIGITS = 7
 _GAP = r"[ ()./\-]{0,3}"
+_IN_ADDRESS = r"[\w.+!#$%&'*/=?^{|}~`-]"
+# The code of another country before a number.
+_ABROAD = re.compile(rf"\+\d{{1,3}}{_GAP}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +46,33 @@ class Person:
 
     @property
     def pattern(self) -> str:
-        """The pattern of their addresses, and of their numbers in any spelling, for Python and PostgreSQL; "" if there
-        is none.
-        """
-        emails = (rf"(?<![\w.+-]){re.escape(email)}(?![\w-])" for email in self.emails)
+        """The pattern of their addresses, and of their numbers in any spelling; "" if there is none."""
+        emails = (rf"(?<!{_IN_ADDRESS}){re.escape(email)}(?![\w-]|\.\w)" for email in self.emails)
         return "|".join([*emails, *filter(None, map(_spellings, self.numbers))])
+
+    @property
+    def hint(self) -> str:
+        """A wider pattern, by which PostgreSQL finds the texts in which the pattern may match, also in JSON."""
+        numbers = (_GAP.join(_told(number)) for number in self.numbers if _spellings(number))
+        return "|".join([*map(re.escape, self.emails), *numbers])
+
+
+def _told(number: str) -> str:
+    """Return the digits by which a number is told from others: without the code of its country if enough are left."""
+    code, digits = calling_code(number), number.lstrip("+")
+    return digits[len(code) :] if len(digits) - len(code) >= _LEAST_DIGITS else digits
 
 
 def _spellings(number: str) -> str:
-    """Return the pattern of a number with and without its country code, and with gaps between digits."""
-    code, digits = calling_code(number), number.lstrip("+")
-    if len(digits) < _LEAST_DIGITS or not digits.isdecimal():
+    """Return the pattern of a number with gaps between digits, and also without the code of its country if enough
+    digits are left.
+    """
+    code, digits, told = calling_code(number), number.lstrip("+"), _told(number)
+    if len(told) < _LEAST_DIGITS or not digits.isdecimal():
         return ""
-    national = rf"\(?{_GAP.join(digits[len(code) :])}(?!\d)"
-    abroad = rf"(?:(?:\+|00)?{_GAP.join(code)}{_GAP})?0?" if code else r"\+?"
-    return rf"(?<!\d){abroad}{national}"
+    abroad = rf"(?:\+|00)?{_GAP.join(code)}{_GAP}" if code else r"\+"
+    is_needed = bool(code) and told == digits
+    return rf"(?<!\d)(?:{abroad}){'' if is_needed else '?'}0?\(?{_GAP.join(digits[len(code) :])}(?!\d)"
 
 
 class Fate(models.TextChoices):
@@ -140,9 +155,11 @@ def found_of(person: Person) -> list[Found]:
     return [found for found in counted if found.count]
 
 
-def mentions(model: type[models.Model], data: Data, pattern: str, after: Any = None) -> tuple[list[models.Model], Any]:
-    """Return the rows of the next portion in which a personal column matches, and the key to go on after; None at the
-    end.
+def mentions(
+    model: type[models.Model], data: Data, person: Person, after: Any = None
+) -> tuple[list[models.Model], Any]:
+    """Return the rows of the next portion that mention the person in a personal column, and the key to go on after;
+    None at the end.
     """
     if not data.names:
         return [], None
@@ -153,16 +170,24 @@ def mentions(model: type[models.Model], data: Data, pattern: str, after: Any = N
     texts = {f"text_{name}": Cast(name, TextField()) for name in data.names}
     matches = Q()
     for alias in texts:
-        matches |= Q(**{f"{alias}__iregex": pattern})
+        matches |= Q(**{f"{alias}__iregex": person.hint})
     portion = rows.filter(pk__lte=last) if last is not None else rows
-    return list(portion.alias(**texts).filter(matches)), last
+    found = portion.alias(**texts).filter(matches)
+    compiled = re.compile(person.pattern, re.IGNORECASE)
+    return [row for row in found if cleaned(row, data, compiled)], last
+
+
+def cleaned(row: models.Model, data: Data, pattern: "re.Pattern[str]") -> dict[str, Any]:
+    """Return the personal columns that mention the person, without it."""
+    values = {name: getattr(row, name) for name in data.names}
+    return {name: clean for name, value in values.items() if (clean := without(value, pattern)) != value}
 
 
 def without(value: Any, pattern: "re.Pattern[str]") -> Any:
     """Return a text, list or object of JSON without what matches."""
     match value:
         case str():
-            return pattern.sub("", value)
+            return pattern.sub(_gone, value)
         case list() | tuple():
             return [without(each, pattern) for each in value]
         case dict():
@@ -170,15 +195,24 @@ def without(value: Any, pattern: "re.Pattern[str]") -> Any:
     return value
 
 
-def redact(rows: Iterable[models.Model], data: Data, pattern: str) -> int:
-    """Remove what matches from the personal columns of these rows. Return their number."""
-    compiled, keys = re.compile(pattern, re.IGNORECASE), []
-    for row in rows:
-        same = type(row)._base_manager.filter(pk=row.pk)
+def _gone(match: "re.Match[str]") -> str:
+    """Return what is left of a match: nothing, or all if it is the end of a number of another country."""
+    is_other = "@" not in match[0] and _ABROAD.search(match.string, 0, match.start())
+    return match[0] if is_other else ""
+
+
+def redact(rows: Iterable[models.Model], data: Data, person: Person) -> int:
+    """Remove the person from the personal columns of these rows, as they are now. Return the number of rows."""
+    compiled, keys = re.compile(person.pattern, re.IGNORECASE), []
+    for found in rows:
+        same = type(found)._base_manager.filter(pk=found.pk)
+        row = same.select_for_update(no_key=True, of=("self",)).first()
+        if row is None or not (values := cleaned(row, data, compiled)):
+            continue
         if data.deletes_mentions:
             same.delete()
         else:
-            same.update(**{name: without(getattr(row, name), compiled) for name in data.names})
+            same.update(**values)
         keys.append(row.pk)
     if keys and data.redacted:
         data.redacted(keys)
@@ -190,13 +224,13 @@ def rows_for_export(person: Person) -> Iterator[tuple[type[models.Model], Data, 
     for model, data in entries():
         if data.rows:
             yield model, data, data.rows(person).order_by("pk").iterator(chunk_size=500)
-        elif pattern := person.pattern:
-            yield model, data, _all_mentions(model, data, pattern)
+        elif person.pattern:
+            yield model, data, _all_mentions(model, data, person)
 
 
-def _all_mentions(model: type[models.Model], data: Data, pattern: str) -> Iterator[models.Model]:
-    rows, after = mentions(model, data, pattern)
+def _all_mentions(model: type[models.Model], data: Data, person: Person) -> Iterator[models.Model]:
+    rows, after = mentions(model, data, person)
     yield from rows
     while after is not None:
-        rows, after = mentions(model, data, pattern, after)
+        rows, after = mentions(model, data, person, after)
         yield from rows

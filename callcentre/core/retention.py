@@ -202,7 +202,7 @@ def _run(claim: Claim[Retention]) -> None:
             claim.put_off(_LATER, attempt_count=0, error="the sums of the report are not ready")
             return
         if kind.is_ledger:
-            claim.write(deleted_before=row.before)
+            claim.write(deleted_before=max(row.deleted_before or row.before, row.before))
         _delete(claim, kind)
     except NotOurs:
         raise
@@ -237,7 +237,13 @@ def _delete(claim: Claim[Retention], kind: Kind) -> None:
             time.sleep(min(time.monotonic() - begun, MOST_PAUSE))
     now = timezone.now()
     claim.put_off(
-        next_night(now) - now, before=None, place="", ended_at=now, deleted_before=row.before, attempt_count=0, error=""
+        next_night(now) - now,
+        before=None,
+        place="",
+        ended_at=now,
+        deleted_before=max(row.deleted_before or row.before, row.before),
+        attempt_count=0,
+        error="",
     )
 
 

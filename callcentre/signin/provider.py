@@ -1,6 +1,7 @@
 """The client of the provider of OpenID Connect (Core 1.0, Discovery 1.0, Back-Channel Logout 1.0), by Authlib."""
 
 import time
+from collections.abc import Collection
 from functools import cache
 from http import HTTPStatus
 from typing import Any
@@ -20,7 +21,11 @@ TIMEOUT_SECONDS = 10
 CLOCK_SKEW_SECONDS = 120
 LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 # The errors of OAuth 2 that say something of the person. Others speak of the provider, or of our settings there.
-_REFUSALS = ("invalid_grant", "access_denied", "login_required", "mismatching_state")
+_REFUSALS = (
+    *("invalid_grant", "access_denied", "mismatching_state"),
+    *("login_required", "interaction_required", "consent_required"),
+)
+_REFUSED_STATUS = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 # Signatures that need the provider's own key.
 _ALGORITHMS = [f"{family}{bits}" for family in ("RS", "ES", "PS") for bits in (256, 384, 512)] + ["EdDSA"]
 
@@ -55,21 +60,29 @@ class Provider(DjangoOAuth2App):
 
     def log_in(self, request: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the token and the claims of a person who comes back. Raise ProviderRefusal, ProviderError."""
-        token = _call(lambda: self.authorize_access_token(request, leeway=CLOCK_SKEW_SECONDS))
+        issuer = _call(self.load_server_metadata)["issuer"]
+        options = {"iss": {"values": [issuer]}, "aud": {"value": settings.OIDC_CLIENT_ID}}
+        token = _call(lambda: self.authorize_access_token(request, claims_options=options, leeway=CLOCK_SKEW_SECONDS))
         if "userinfo" not in token:
             raise ProviderError("there is no ID token")
         return token, self._completed(dict(token["userinfo"]), token)
 
-    def check(self, access_token: str, refresh_token: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the new token and the claims of a person who is logged in. Raise ProviderRefusal, ProviderError."""
-        token = {"access_token": access_token, "token_type": "Bearer"}
-        if not refresh_token:
-            return token, self._completed({}, token)
+    def renew(self, refresh_token: str) -> dict[str, Any]:
+        """Return a new token. The provider may take the refresh token only once: store the new one at once.
+
+        Raise ProviderRefusal, ProviderError.
+        """
         token = _call(lambda: self.fetch_access_token(grant_type="refresh_token", refresh_token=refresh_token))
+        if "access_token" not in token:
+            raise ProviderError("there is no token in the answer")
+        return dict(token)
+
+    def claims_of(self, token: dict[str, Any]) -> dict[str, Any]:
+        """Return the claims of a person who is logged in. Raise ProviderRefusal, ProviderError."""
         claims = {}
         if "id_token" in token:
             claims = dict(_call(lambda: self.parse_id_token(token, nonce=None, leeway=CLOCK_SKEW_SECONDS)))
-        return token, self._completed(claims, token)
+        return self._completed(claims, token)
 
     def read_logout(self, logout_token: str) -> tuple[str, str]:
         """Return the subject and the session that the provider ends; one of them may be "". Raise ProviderError."""
@@ -91,7 +104,9 @@ class Provider(DjangoOAuth2App):
         """Return the claims with those that only the endpoint of user information tells."""
         if "userinfo_endpoint" not in self.load_server_metadata():
             return claims
-        told = dict(_call(lambda: self.userinfo(token=token)))
+        # Without its end the token is not renewed on the way.
+        bare = {"access_token": token["access_token"], "token_type": "Bearer"}
+        told = dict(_call(lambda: self.userinfo(token=bare), refusals=_REFUSED_STATUS))
         if claims and told.get("sub") != claims.get("sub"):
             raise ProviderError("two answers are about two people")
         return {**told, **claims}
@@ -104,15 +119,15 @@ class Provider(DjangoOAuth2App):
             return jwt.decode(token, KeySet.import_key_set(self.fetch_jwk_set(force=True)), registry=registry).claims
 
 
-def _call(call: Any) -> Any:
-    """Return the answer of the provider. Its errors become ours."""
+def _call(call: Any, refusals: Collection[int] = ()) -> Any:
+    """Return the answer of the provider. Its errors become ours; `refusals` are statuses that speak of the person."""
     try:
         return call()
     except OAuthError as error:
         kind = ProviderRefusal if error.error in _REFUSALS else ProviderError
         raise kind(f"{error.error}: {error.description}") from error
     except RequestException as error:
-        is_refused = error.response is not None and error.response.status_code == HTTPStatus.UNAUTHORIZED
+        is_refused = error.response is not None and error.response.status_code in refusals
         raise (ProviderRefusal if is_refused else ProviderError)(str(error)) from error
     except (JoseError, ValueError, KeyError, RuntimeError, TypeError) as error:
         raise ProviderError(f"{type(error).__name__}: {error}") from error
@@ -128,10 +143,15 @@ def claim(claims: dict[str, Any], name: str) -> Any:
     return found
 
 
+def text_of(value: Any, longest: int = 150) -> str:
+    """Return a claim as a text that the database can store."""
+    return str(value or "").encode(errors="ignore").decode().replace("\0", "")[:longest]
+
+
 def groups_in(claims: dict[str, Any]) -> list[str]:
     """Return the names of the person's groups at the provider."""
     found = claim(claims, settings.OIDC_GROUPS_CLAIM)
-    return [str(name) for name in (found if isinstance(found, list) else [found] if found else [])]
+    return [text_of(name, 200) for name in (found if isinstance(found, list) else [found] if found else [])]
 
 
 @cache

@@ -15,7 +15,7 @@ from callcentre.core.audit import AuditAction, record
 from callcentre.core.mail_outbox import Letter, Outbox
 from callcentre.models import User
 from callcentre.signin.models import PasswordReset
-from callcentre.signin.verbs.provider_sessions import ask_for_checks, check_session
+from callcentre.signin.verbs.provider_sessions import check_sessions
 
 # Users with one e-mail address that get a mail each.
 MOST_USERS = 5
@@ -68,13 +68,7 @@ def mail_reset(pk: int) -> None:
 @shared_task(name="signin.check_provider_sessions")
 def check_provider_sessions() -> None:
     """Check the log-ins by the provider whose time has come."""
-    ask_for_checks()
-
-
-@shared_task(name="signin.check_provider_session")
-def check_provider_session(pk: int) -> None:
-    """Ask the provider again about a person who is logged in."""
-    check_session(pk)
+    check_sessions()
 
 
 @shared_task(name="signin.prune_resets")

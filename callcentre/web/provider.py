@@ -7,7 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.auth import login
-from django.http import Http404, HttpRequest, HttpResponse
+from django.db import IntegrityError
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, resolve_url
 from django.urls import reverse
@@ -51,20 +52,25 @@ def come_back(request: HttpRequest) -> HttpResponse:
     wanted: dict[str, Any] = request.session.pop(_WANTED, {})
     try:
         token, claims = provider().log_in(request)
-        given_at = float(claims.get("auth_time") or 0)
+        told = claims.get("auth_time")
+        given_at = min(float(told), time.time()) if isinstance(told, int | float) else 0.0
         if wanted.get("is_again") and time.time() - given_at > CONFIRMED_FOR_SECONDS:
             raise ProviderError("auth_time is old, although max_age was 0")
         admitted = admit(claims, token)
-    except (ProviderError, ProviderRefusal, NotAdmitted) as error:
+    except (ProviderError, ProviderRefusal, NotAdmitted, IntegrityError) as error:
         return _refuse(request, error)
-    login(request, admitted.user, backend=BACKEND)
+    if wanted.get("is_again") and request.user == admitted.user:
+        # A new key: a stolen session must not become a confirmed one. Forms of other tabs stay good.
+        request.session.cycle_key()
+    else:
+        login(request, admitted.user, backend=BACKEND)
     request.session[PROVIDER_SESSION] = admitted.pk
     # The person gave the password when the provider says so, perhaps hours ago.
     request.session[CONFIRMED_AT] = given_at
     address = wanted.get("next", "")
     if not url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure()):
         address = resolve_url(settings.LOGIN_REDIRECT_URL)
-    return redirect(address)
+    return HttpResponseRedirect(address)
 
 
 @require_POST

@@ -1,6 +1,7 @@
 """A person in every table: nothing is left after the erasure, and the export has all of it."""
 
 import json
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
-from callcentre.core import deletions, erasures, person_exports
+from callcentre.core import deletions, erasures, person_exports, personal_data
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditEntry
 from callcentre.core.deletions import Deletion
@@ -287,7 +288,7 @@ def test_a_hold_is_begun_for_rows_that_exist_and_ended_by_an_action(admin_client
     assert admin_client.post(f"{page}add/", given).status_code == 302
     assert admin_client.post(f"{page}add/", given).status_code == 200
     hold = LegalHold.objects.get()
-    admin_client.post(page, {"action": "end", "_selected_action": [hold.pk]})
+    admin_client.post(page, {"action": "end", "_selected_action": [hold.pk], "apply": "1"})
     hold.refresh_from_db()
     assert (hold.ended_by, hold.ended_at is not None) == ("admin", True)
 
@@ -301,3 +302,36 @@ def test_a_hold_after_the_request_stops_the_erasure() -> None:
 
     deletion.refresh_from_db()
     assert (deletion.state, deletion.error) == ("running", "A legal hold forbids the deletion.")
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("jan@firma.example wrote", " wrote"),
+        ("mail (jan@firma.example).", "mail ()."),
+        ("jan@firma.example.pl, x.jan@firma.example, o'jan@firma.example", None),
+        ("+48 22 555 01 07, 22-555-01-07, (022) 5550107, 0048225550107", ", , (, "),
+        ("+49 225550107 and 1225550107 and 225550107 1", "+49 225550107 and 1225550107 and  1"),
+        ("14 000 pieces, order 14000", None),
+        ("+43 1 4000 called", " called"),
+    ],
+)
+def test_only_the_person_s_own_numbers_and_addresses_are_removed(text: str, left: str | None) -> None:
+    person = Person(numbers=("+48225550107", "+4314000"), emails=("jan@firma.example",))
+
+    found = personal_data.without({"a": [text]}, re.compile(person.pattern, re.IGNORECASE))
+
+    assert found == {"a": [text if left is None else left]}
+
+
+def test_a_text_that_is_changed_meanwhile_keeps_its_change() -> None:
+    ticket = TicketFactory(subject=f"Call {EMAIL}", sender_name="old")
+    person, data = Person(emails=(EMAIL.lower(),)), TABLE[Ticket]
+    assert isinstance(data, Data)
+    rows, _after = personal_data.mentions(Ticket, data, person)
+    Ticket.objects.update(subject=f"Now {EMAIL}", sender_name="new")
+
+    assert personal_data.redact(rows, data, person) == 1
+
+    ticket.refresh_from_db()
+    assert (ticket.subject, ticket.sender_name) == ("Now ", "new")

@@ -14,8 +14,7 @@ from callcentre.models import User
 from callcentre.signin.models import ProviderGroup, ProviderIdentity, ProviderSession, UserSession
 from callcentre.signin.models.provider import CHECKED_AFTER
 from callcentre.signin.provider import provider
-from callcentre.signin.verbs import provider_sessions
-from callcentre.signin.verbs.provider_sessions import UNANSWERED_PAUSE, ask_for_checks, check_session
+from callcentre.signin.verbs.provider_sessions import UNANSWERED_PAUSE, check_session, check_sessions
 from tests.backoffice import BackOffice, after_a_while, page_of, superuser
 from tests.callcentre.factories import ProviderGroupFactory, ProviderIdentityFactory, UserFactory
 from tests.signin.provider import BACK, BEGIN, CLIENT_ID, END, StandIn, log_in, serving
@@ -120,6 +119,8 @@ def test_a_user_with_the_login_is_linked_and_loses_password_and_former_roles(sta
         ({"preferred_username": ""}, "no login that can be used"),
         ({"preferred_username": "a b"}, "no login that can be used"),
         ({"sub": "2000", "preferred_username": "old"}, "not active"),
+        ({"sub": ""}, "does not answer as it should"),
+        ({"given_name": "E\0wa", "groups": ["te\0am", "others\0"], "preferred_username": "root"}, "belongs to another"),
     ],
 )
 def test_a_person_who_may_not_come_in_is_told_why(person: dict[str, Any], sentence: str, standing: StandIn) -> None:
@@ -246,22 +247,32 @@ def test_without_a_refresh_token_the_log_in_lasts_as_long_as_the_access_token(st
     assert not is_logged_in(client)
 
 
-def test_only_log_ins_whose_time_has_come_are_checked_and_each_by_one_worker(
-    standing: StandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    enqueued: list[tuple[str, int]] = []
-    monkeypatch.setattr(provider_sessions, "enqueue", lambda *call: enqueued.append(call))
+def test_only_log_ins_whose_time_has_come_are_checked_until_the_provider_does_not_answer(standing: StandIn) -> None:
     log_in(standing)
-    ask_for_checks()
-    assert enqueued == []
+    log_in(standing)
+    check_sessions()
+    assert len(standing.sent) == 2
 
-    session = due()
-    ask_for_checks()
-    assert enqueued == [("signin.check_provider_session", session.pk)]
-    check_session(session.pk)
-    count = len(standing.sent)
-    check_session(session.pk)
-    assert len(standing.sent) == count
+    ProviderSession.objects.update(check_at=timezone.now())
+    check_sessions()
+    assert len(standing.sent) == 4
+    check_sessions()
+    assert len(standing.sent) == 4
+
+    ProviderSession.objects.update(check_at=timezone.now())
+    standing.refusal = (503, {})
+    check_sessions()
+    assert len(standing.sent) == 5
+
+
+def test_a_new_refresh_token_is_kept_although_the_claims_do_not_come(standing: StandIn) -> None:
+    client, _answer = log_in(standing)
+    standing.user_status = 503
+
+    check_session(due().pk)
+
+    assert is_logged_in(client)
+    assert ProviderSession.objects.get().refresh_token == "refresh-2"
 
 
 def test_a_check_of_an_ended_session_removes_the_log_in(standing: StandIn) -> None:
@@ -369,7 +380,9 @@ def test_secrets_need_another_log_in_at_the_provider(standing: StandIn) -> None:
     assert b"Log in again first" in client.submit(add, login="robot", expected=200).content
 
     standing.token_claims = {}
+    key = client.session.session_key
     log_in(standing, client, again="")
+    assert client.session.session_key != key
     client.submit(add, login="robot", expected={200, 302})
     assert b"Log in again first" not in client.get(add).content
 

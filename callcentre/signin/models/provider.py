@@ -16,6 +16,7 @@ from callcentre.models import ScopeColumns
 
 # The groups of a person at the provider are read again after this time.
 CHECKED_AFTER = timedelta(minutes=15)
+LONGEST_SUBJECT = 255
 
 
 @audited()
@@ -51,7 +52,7 @@ class ProviderIdentity(models.Model):
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="provider_identity")
     issuer = models.CharField(max_length=300)
     # The provider never gives it to another person; names and addresses change.
-    subject = models.CharField(max_length=255)
+    subject = models.CharField(max_length=LONGEST_SUBJECT)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:

@@ -8,23 +8,24 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _now
 
 from callcentre.core.actor import SYSTEM
 from callcentre.core.audit import AuditAction, record
-from callcentre.core.enqueue import enqueue
 from callcentre.core.scope import ALL, Scope
+from callcentre.core.sender import acting
 from callcentre.models import User
 from callcentre.signin.models import ProviderGroup, ProviderIdentity, ProviderSession
-from callcentre.signin.models.provider import CHECKED_AFTER
-from callcentre.signin.provider import ProviderError, ProviderRefusal, claim, groups_in, provider
+from callcentre.signin.models.provider import CHECKED_AFTER, LONGEST_SUBJECT
+from callcentre.signin.provider import ProviderError, ProviderRefusal, claim, groups_in, provider, text_of
 
 logger = logging.getLogger(__name__)
 
 # The pause until the next question to a provider that does not answer. Log-ins go on meanwhile.
 UNANSWERED_PAUSE = timedelta(minutes=1)
-CHECKED_AT_ONCE = 100
+CHECKED_AT_ONCE = 200
 
 
 class NotAdmitted(Exception):
@@ -33,8 +34,11 @@ class NotAdmitted(Exception):
 
 def admit(claims: dict[str, Any], token: dict[str, Any]) -> ProviderSession:
     """Return a log-in of the person of these claims, who is made or updated before. Raise NotAdmitted."""
-    subject = str(claims["sub"])
-    with transaction.atomic():
+    subject = claims.get("sub")
+    if not isinstance(subject, str) or not 0 < len(subject) <= LONGEST_SUBJECT or "\0" in subject:
+        raise ProviderError("the claim sub names no person")
+    # The service does it, also where another person was logged in at this browser.
+    with acting(SYSTEM, None), transaction.atomic():
         identities = ProviderIdentity.objects.select_related("user")
         identity = identities.filter(issuer=settings.OIDC_ISSUER, subject=subject).first()
         user = identity.user if identity else _linked(claims, subject)
@@ -43,61 +47,81 @@ def admit(claims: dict[str, Any], token: dict[str, Any]) -> ProviderSession:
         if not _take_over(user, groups_in(claims)):
             raise NotAdmitted(_now("None of your groups at the provider has a role here. Ask an administrator."))
         names = {"first_name": "given_name", "last_name": "family_name", "email": "email"}
-        told = {name: str(claims[source])[:150] for name, source in names.items() if claims.get(source)}
+        told = {name: text_of(claims[source]) for name, source in names.items() if claims.get(source)}
         _update(user, is_staff=True, **told)
         return ProviderSession.objects.create(
             user=user,
-            sid=str(claims.get("sid") or ""),
+            sid=text_of(claims.get("sid"), 255),
             check_at=timezone.now() + CHECKED_AFTER,
             **_tokens(token),
         )
 
 
-def ask_for_checks() -> None:
-    """Let workers check the log-ins whose time has come, the longest due first."""
+def check_sessions() -> None:
+    """Check the log-ins whose time has come, the longest due first, until the provider does not answer.
+
+    One after another: a provider that hangs holds up no other work.
+    """
     due = ProviderSession.objects.filter(check_at__lte=timezone.now()).order_by("check_at")
-    for pk in due.values_list("pk", flat=True)[:CHECKED_AT_ONCE]:
-        enqueue("signin.check_provider_session", pk)
+    for pk in list(due.values_list("pk", flat=True)[:CHECKED_AT_ONCE]):
+        if not check_session(pk):
+            break
 
 
-def check_session(pk: int) -> None:
+def check_session(pk: int) -> bool:
     """Read the groups of the person again. A person without groups or log-in at the provider is logged out.
 
     While the provider does not answer, the log-in goes on and is checked every minute; so it is if this worker dies.
+    Return False if there was no answer.
     """
-    due = ProviderSession.objects.filter(pk=pk, check_at__lte=timezone.now())
-    if not due.update(check_at=timezone.now() + UNANSWERED_PAUSE):
-        return
-    session = ProviderSession.objects.select_related("user").get(pk=pk)
+    row = ProviderSession.objects.filter(pk=pk)
+    if not row.filter(check_at__lte=timezone.now()).update(check_at=timezone.now() + UNANSWERED_PAUSE):
+        return True
+    session = row.select_related("user__provider_identity").first()
+    if session is None:
+        return True
     if not settings.OIDC_ISSUER or not session.sessions.filter(expire_date__gt=timezone.now()).exists():
         session.delete()
-        return
+        return True
     try:
-        token, claims = provider().check(session.access_token, session.refresh_token)
+        _check(session)
     except ProviderError as error:
         logger.warning("provider gave no answer", extra={"error": str(error)})
+        return False
     except ProviderRefusal:
         _end([session])
-    else:
-        with transaction.atomic():
-            if not session.user.is_active or not _take_over(session.user, groups_in(claims)):
-                _end([session])
-            else:
-                tokens = _tokens(token, session)
-                due = ProviderSession.objects.filter(pk=pk)
-                due.update(check_at=timezone.now() + CHECKED_AFTER, **tokens)
+    return True
+
+
+def _check(session: ProviderSession) -> None:
+    row = ProviderSession.objects.filter(pk=session.pk)
+    token: dict[str, Any] = {"access_token": session.access_token}
+    if session.refresh_token:
+        token = provider().renew(session.refresh_token)
+        # The old refresh token may be void from now on.
+        row.update(**_tokens(token, session))
+    claims = provider().claims_of(token)
+    if claims.get("sub") != session.user.provider_identity.subject:
+        raise ProviderError("the answer is about another person")
+    with transaction.atomic():
+        if session.user.is_active and _take_over(session.user, groups_in(claims)):
+            row.update(check_at=timezone.now() + CHECKED_AFTER)
+        else:
+            _end([session])
 
 
 def end_by_provider(logout_token: str) -> None:
     """End the log-ins that the provider's logout token names. Raise ProviderError, ProviderRefusal."""
     subject, sid = provider().read_logout(logout_token)
-    identity = {"user__provider_identity__issuer": settings.OIDC_ISSUER, "user__provider_identity__subject": subject}
-    _end(ProviderSession.objects.filter(**({"sid": sid} if sid else identity)).select_related("user"))
+    of_person = Q(user__provider_identity__issuer=settings.OIDC_ISSUER, user__provider_identity__subject=subject)
+    # A log-in whose provider told no `sid` is found by the person.
+    named = Q(sid=sid) | (of_person & Q(sid="")) if sid else of_person
+    _end(ProviderSession.objects.filter(named).select_related("user"))
 
 
 def _linked(claims: dict[str, Any], subject: str) -> User:
     """Return the user with the login of the claims, made if there is none. From now on the provider knows them."""
-    login = str(claim(claims, settings.OIDC_LOGIN_CLAIM) or "")
+    login = text_of(claim(claims, settings.OIDC_LOGIN_CLAIM))
     user = User.objects.select_for_update(no_key=True).filter(username=login).first() or User(username=login)
     if user.pk and (user.is_superuser or hasattr(user, "provider_identity")):
         raise NotAdmitted(_now("The login %(login)s belongs to another person here.") % {"login": login})
@@ -109,6 +133,7 @@ def _linked(claims: dict[str, Any], subject: str) -> User:
             _now("The provider sent no login that can be used here: %(login)s") % {"login": login}
         ) from error
     user.save()
+    user.user_permissions.clear()
     ProviderIdentity.objects.create(user=user, issuer=settings.OIDC_ISSUER, subject=subject)
     return user
 
@@ -119,9 +144,9 @@ def _take_over(user: User, names: list[str]) -> bool:
     roles = {role for row in rows for role in row.groups.all()}
     if set(user.groups.all()) != roles:
         user.groups.set(roles)
-    if rows:
+    if rows and not user.is_superuser:
         _update(user, **_united(row.scope for row in rows).by_column)
-    return bool(rows)
+    return bool(roles)
 
 
 def _united(scopes: Iterable[Scope]) -> Scope:
