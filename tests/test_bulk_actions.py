@@ -23,6 +23,9 @@ LIST = list_of(AgentFactory._meta.model)
 # These begin, resume or repeat something, without confirmation.
 AT_ONCE = {
     "activate",
+    # Mails are blocked and restored in one click.
+    "block_selected",
+    "restore_selected",
     "enable",
     "enable_selected",
     "fetch_again",

@@ -81,11 +81,11 @@ def test_a_previewed_record_is_called_and_gets_its_result(desk: Desk, visit: Vis
     call = open_call()
     answered_call(call)
     expect(page.get_by_role("button", name="Hang up")).to_be_visible()
-    page.get_by_label("Note", exact=True).fill("Wants an offer.")
+    page.locator("textarea[name=note]").fill("Wants an offer.")
     page.get_by_label("city").fill("Gdynia")
     hang_up(call, "customer")
     expect(page.get_by_role("region", name="Call", exact=True).get_by_text("wrap-up")).to_be_visible()
-    expect(page.get_by_label("Note", exact=True)).to_have_value("Wants an offer.")
+    expect(page.locator("textarea[name=note]")).to_have_value("Wants an offer.")
     click(page.get_by_role("button", name="Contacted"))
 
     expect(page.get_by_role("button", name="Contacted", pressed=True)).to_be_visible()
@@ -174,7 +174,7 @@ def test_a_number_is_called_in_two_clicks_and_a_refusal_stands_beside_its_button
 def test_a_half_written_note_stays_and_is_kept_for_an_earlier_call(desk: Desk, visit: Visit) -> None:
     call = campaign_talk(desk)
     page = visit.open(HOME)
-    note = page.get_by_label("Note", exact=True)
+    note = page.locator("textarea[name=note]")
     note.click()
     page.keyboard.type("Wants an ")
     contacted = Attempt.objects.get().campaign.statuses.get(name="Contacted")  # type: ignore[union-attr]
@@ -198,7 +198,7 @@ def test_a_half_written_note_stays_and_is_kept_for_an_earlier_call(desk: Desk, v
 
     expect(page.get_by_text("You wrote this for an earlier call and have not sent it.")).to_be_visible()
     kept = page.locator("#desk-kept")
-    expect(kept.get_by_label("Note", exact=True)).to_have_value("Wants an offer.")
+    expect(kept.locator("textarea[name=note]")).to_have_value("Wants an offer.")
     kept.get_by_role("button", name="Contacted").click()
     expect(kept).to_be_hidden()
     result: Any = Attempt.objects.get(connection_id=call.pk).result
