@@ -94,7 +94,7 @@ class ConnectionFactory(ModelFactory[models.Connection]):
     direction = "OUTBOUND"
     state = "ended"
     src = "101"
-    dst = factory.Sequence(lambda n: f"+48 22 555 {n % 10_000:04}")
+    dst = factory.Sequence(lambda n: f"+48 22 555 {1000 + n % 9000}")
     src_number = factory.LazyAttribute(lambda call: comparable(call.src))
     dst_number = factory.LazyAttribute(lambda call: comparable(call.dst))
     created_at = factory.LazyFunction(lambda: timezone.now().replace(microsecond=0) - timedelta(minutes=5))
@@ -106,7 +106,7 @@ class ConnectionFactory(ModelFactory[models.Connection]):
         inbound = factory.Trait(
             direction="INBOUND",
             queue=factory.SubFactory(QueueFactory),
-            src=factory.Sequence(lambda n: f"+48 22 555 {n % 10_000:04}"),
+            src=factory.Sequence(lambda n: f"+48 22 555 {1000 + n % 9000}"),
             dst="+48225550100",
         )
         unanswered = factory.Trait(answered_at=None, disposition="NO ANSWER")
