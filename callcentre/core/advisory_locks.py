@@ -1,8 +1,9 @@
 """Locks that PostgreSQL keeps for a connection: the lock of a process that dies ends with its connection."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
+import psycopg
 from django.db import connection
 
 from callcentre.core.direct_connection import connect_directly
@@ -19,4 +20,9 @@ def try_lock(space: int, key: int = 0) -> Iterator[bool]:
     """Try to get a lock, and yield whether it is ours. It is released when the block ends."""
     with connect_directly("lock") as own:
         row = own.execute("SELECT pg_try_advisory_lock(%s::int, %s::int)", [space, key]).fetchone()
-        yield bool(row and row[0])
+        try:
+            yield bool(row and row[0])
+        finally:
+            # The server notices the end of a connection a moment later, when this process may want the lock again.
+            with suppress(psycopg.Error):
+                own.execute("SELECT pg_advisory_unlock_all()")
