@@ -65,7 +65,11 @@ def complete(request: HttpRequest, user: User) -> str:
     """Log the user in, and return the address of the page that the log-in was for."""
     address: str = request.session.pop(PENDING)["next"]
     login(request, user, backend=BACKEND)
-    hosts, is_secure = {request.get_host()}, request.is_secure()
-    if address and url_has_allowed_host_and_scheme(address, hosts, require_https=is_secure):
+    return wanted_page(request, address)
+
+
+def wanted_page(request: HttpRequest, address: str) -> str:
+    """Return the address of the page that a log-in was for: of this site, else the first page."""
+    if url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure()):
         return address
     return resolve_url(settings.LOGIN_REDIRECT_URL)

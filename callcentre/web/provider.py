@@ -10,9 +10,8 @@ from django.contrib.auth import login
 from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, resolve_url
+from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _now
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
@@ -23,7 +22,7 @@ from callcentre.signin.models import ProviderSession
 from callcentre.signin.models.session import PROVIDER_SESSION
 from callcentre.signin.provider import ProviderError, ProviderRefusal, provider
 from callcentre.signin.verbs.provider_sessions import NotAdmitted, admit, end_by_provider
-from callcentre.web.pending_login import BACKEND
+from callcentre.web.pending_login import BACKEND, wanted_page
 
 logger = logging.getLogger(__name__)
 
@@ -67,10 +66,7 @@ def come_back(request: HttpRequest) -> HttpResponse:
     request.session[PROVIDER_SESSION] = admitted.pk
     # The person gave the password when the provider says so, perhaps hours ago.
     request.session[CONFIRMED_AT] = given_at
-    address = wanted.get("next", "")
-    if not url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure()):
-        address = resolve_url(settings.LOGIN_REDIRECT_URL)
-    return HttpResponseRedirect(address)
+    return HttpResponseRedirect(wanted_page(request, wanted.get("next", "")))
 
 
 @require_POST

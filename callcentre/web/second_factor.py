@@ -7,7 +7,7 @@ import segno
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.signals import user_login_failed
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -86,7 +86,7 @@ def code_page(request: HttpRequest) -> HttpResponseBase:
     if form.is_valid():
         is_right, refusal = _attempt(request, user, form)
         if is_right:
-            return redirect(pending_login.complete(request, user))
+            return HttpResponseRedirect(pending_login.complete(request, user))
     response = site_page(request, "admin/second_factor/code.html", _now("Second step"), form=form)
     return _refused(response, refusal)
 
