@@ -121,6 +121,11 @@ class Retention(DueWork):
         return self.failed(error or DIED)
 
     @property
+    def gone_before(self) -> datetime | None:
+        """Before which instant rows are gone after this run: a later, longer setting brings none back."""
+        return max(filter(None, (self.deleted_before, self.before)), default=None)
+
+    @property
     def is_running(self) -> bool:
         return self.before is not None
 
@@ -202,7 +207,7 @@ def _run(claim: Claim[Retention]) -> None:
             claim.put_off(_LATER, attempt_count=0, error="the sums of the report are not ready")
             return
         if kind.is_ledger:
-            claim.write(deleted_before=max(row.deleted_before or row.before, row.before))
+            claim.write(deleted_before=row.gone_before)
         _delete(claim, kind)
     except NotOurs:
         raise
@@ -241,7 +246,7 @@ def _delete(claim: Claim[Retention], kind: Kind) -> None:
         before=None,
         place="",
         ended_at=now,
-        deleted_before=max(row.deleted_before or row.before, row.before),
+        deleted_before=row.gone_before,
         attempt_count=0,
         error="",
     )
