@@ -9,6 +9,7 @@ import psycopg
 from celery import beat
 from django.core.management import CommandError
 
+from callcentre.core.advisory_locks import take
 from callcentre.core.direct_connection import connect_directly
 from callcentre.core.heartbeats import BEAT, Pulse
 
@@ -60,8 +61,7 @@ class Scheduler(beat.Scheduler):
         try:
             self._own = self._own or connect_directly("beat")
             if not self._has_lock:
-                row = self._own.execute("SELECT pg_try_advisory_lock(%s, 0)", [_LOCK]).fetchone()
-                if row != (True,):
+                if not take(self._own, _LOCK):
                     return False
                 self._continue(self._own)
             self._own.execute("SELECT 1")

@@ -9,6 +9,7 @@ from datetime import datetime
 
 import psycopg
 
+from callcentre.core.advisory_locks import release, take
 from callcentre.core.direct_connection import connect_directly
 from callcentre.core.heartbeats import LISTENER, Pulse
 from callcentre.core.statements import Statement, rows_of
@@ -109,7 +110,7 @@ class Leadership:
             if is_connected:
                 self._take(CONNECTED)
             else:
-                self._own.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK_SPACE, CONNECTED])
+                release(self._own, LOCK_SPACE, CONNECTED)
 
     def last_contact(self) -> datetime | None:
         """Return the stored last contact of any listener with the switch, or None."""
@@ -122,5 +123,4 @@ class Leadership:
             self._own.execute(_KEEP_CONTACT, [heard_at])
 
     def _take(self, key: int) -> bool:
-        row = self._own.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK_SPACE, key]).fetchone()
-        return bool(row and row[0])
+        return take(self._own, LOCK_SPACE, key)

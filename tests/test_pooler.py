@@ -42,7 +42,7 @@ default_pool_size = 3
 """
 # What leaves something in a session, and the files that do it on a session of their own or in one transaction.
 OF_SESSIONS = {
-    r"pg_(?:try_)?advisory_(?:un)?lock(?:_shared)?\(": {
+    r"pg_(?:try_)?advisory_(?:un)?lock(?:_shared)?\(|\b(?:take|release)\((?:self\._)?own\b": {
         "callcentre/beat.py",
         "callcentre/core/advisory_locks.py",
         "tickets/mail/mailbox_watch.py",

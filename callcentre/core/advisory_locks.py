@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import psycopg
 from django.db import connection
@@ -19,10 +20,21 @@ def lock_until_commit(*keys: int) -> None:
 def try_lock(space: int, key: int = 0) -> Iterator[bool]:
     """Try to get a lock, and yield whether it is ours. It is released when the block ends."""
     with connect_directly("lock") as own:
-        row = own.execute("SELECT pg_try_advisory_lock(%s::int, %s::int)", [space, key]).fetchone()
+        is_ours = take(own, space, key)
         try:
-            yield bool(row and row[0])
+            yield is_ours
         finally:
             # The server notices the end of a connection a moment later, when this process may want the lock again.
-            with suppress(psycopg.Error):
-                own.execute("SELECT pg_advisory_unlock_all()")
+            if is_ours:
+                with suppress(psycopg.Error):
+                    release(own, space, key)
+
+
+def take(own: psycopg.Connection[Any], space: int, key: int = 0) -> bool:
+    """Try to get a lock for this connection. Return whether it is ours."""
+    row = own.execute("SELECT pg_try_advisory_lock(%s::int, %s::int)", [space, key]).fetchone()
+    return bool(row and row[0])
+
+
+def release(own: psycopg.Connection[Any], space: int, key: int = 0) -> None:
+    own.execute("SELECT pg_advisory_unlock(%s::int, %s::int)", [space, key])

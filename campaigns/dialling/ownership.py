@@ -10,6 +10,7 @@ from contextlib import suppress
 
 import psycopg
 
+from callcentre.core.advisory_locks import release, take
 from callcentre.core.direct_connection import connect_directly
 from callcentre.core.heartbeats import DIALLER as DIALLER_PROCESS
 from callcentre.core.heartbeats import Pulse
@@ -63,16 +64,11 @@ class Ownership:
 
     def _acquire(self, space: int, keys: Collection[int]) -> set[int]:
         """Lock the keys that are free, and return them."""
-        acquired = set()
-        for key in sorted(keys):
-            row = self._own.execute("SELECT pg_try_advisory_lock(%s, %s)", [space, key]).fetchone()
-            if row and row[0]:
-                acquired.add(key)
-        return acquired
+        return {key for key in sorted(keys) if take(self._own, space, key)}
 
     def _release(self, space: int, keys: Collection[int]) -> None:
         for key in keys:
-            self._own.execute("SELECT pg_advisory_unlock(%s, %s)", [space, key])
+            release(self._own, space, key)
 
     def close(self) -> None:
         with suppress(psycopg.Error):

@@ -23,6 +23,7 @@ from django.db import connection
 from imap_tools.errors import ImapToolsError
 from imap_tools.mailbox import BaseMailBox
 
+from callcentre.core.advisory_locks import release, take
 from callcentre.core.direct_connection import connect_directly
 from callcentre.core.heartbeats import MAILBOXES, Pulse
 from tickets.mail.mailbox_connection import TIMEOUT_SECONDS, MailboxConnection, token_of
@@ -42,8 +43,6 @@ READERS = 8
 # The pause before a mailbox is connected again: doubled after each failure, short again once a connection has lasted.
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, LASTING_SECONDS = 2.0, 900.0, 60.0
 
-_LOCK = "SELECT pg_try_advisory_lock(%s::int, %s::int)"
-_UNLOCK = "SELECT pg_advisory_unlock(%s::int, %s::int)"
 _BROKEN = (imaplib.IMAP4.error, ImapToolsError, OSError)
 
 
@@ -96,11 +95,10 @@ class Watch:
             if queue is None or queue.updated_at != mailbox.queue.updated_at:
                 mailbox.let_go()
                 if mailbox.is_at_rest:
-                    own.execute(_UNLOCK, [LOCK_SPACE, pk])
+                    release(own, LOCK_SPACE, pk)
                     del kept[pk]
         for pk in queues.keys() - kept.keys():
-            row = own.execute(_LOCK, [LOCK_SPACE, pk]).fetchone()
-            if row and row[0]:
+            if take(own, LOCK_SPACE, pk):
                 kept[pk] = _Kept(queues[pk])
 
 
