@@ -130,3 +130,7 @@ def log_in(standing: StandIn, client: BackOffice | None = None, **query: str) ->
     client = client or BackOffice()
     led = client.get(BEGIN, query)
     return client, client.get(BACK, standing.authorise(led["Location"]))
+
+
+def is_logged_in(client: BackOffice) -> bool:
+    return bool(client.get(reverse("admin:index")).status_code == 200)
