@@ -3,6 +3,7 @@
 Whatever happens, each event is delivered at least once, and at most what was in flight is delivered twice.
 """
 
+import re
 import signal
 import subprocess
 import time
@@ -189,7 +190,8 @@ def test_a_worker_keeps_its_connections_and_notices_that_they_have_died(stores: 
         assert kept
         assert not kept & connections_of("worker_that_keeps")
         assert duplicates(running) == 0
-    assert "raised unexpected" not in log.read_text()
+    # A sweep of beat, which runs beside all tests of this module, may have been between two of its statements.
+    assert not re.search(r"webhooks\.deliver\[[^]]*\] raised unexpected", log.read_text())
 
 
 def hangs(peer: Peer) -> None:
