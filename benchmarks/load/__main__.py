@@ -65,6 +65,11 @@ UNION ALL SELECT connection_id, channel_id, state FROM telephony_agentline WHERE
 """
 _TALKS = "SELECT id FROM telephony_connection WHERE state = 'talking' AND NOT is_on_hold AND agent_lost_at IS NULL"
 _RECORDINGS = "SELECT state, count(*) FROM telephony_recording GROUP BY state ORDER BY state"
+_STATES = (
+    ("connection", "state", "state <> 'ended'"),
+    ("agentstate", "kind", "ended_at IS NULL"),
+    ("agentline", "state", "ended_at IS NULL"),
+)
 _FILES = "SELECT file FROM telephony_recording WHERE state = 'ready'"
 
 
@@ -91,6 +96,12 @@ class Trial:
 
     def post(self, path: str, body: Any = None) -> None:
         self.client.send("POST", f"/api/{path}", body, expect=204)
+
+    def say_how_it_stands(self) -> None:
+        """Print the numbers of calls, agents and lines in each state: why a trial has stopped early."""
+        for table, state, where in _STATES:
+            found = self.rows(f"SELECT {state}, count(*) FROM telephony_{table} WHERE {where} GROUP BY 1 ORDER BY 1")
+            print(table, dict(found), file=sys.stderr)
 
     # Rounds
 
@@ -316,6 +327,7 @@ def measure(table: Table) -> list[str]:
             everything.running.client().send("POST", f"/api/agents/bench{number}/login", expect=204)
         pages = stack.enter_context(browsers(everything.running, sessions, folder / "agents" / "tone.wav"))
         trial = Trial(running, everything, switch, ears, pages, table, folder)
+        stack.callback(trial.say_how_it_stands)
         trial.begin_long_call()
         trial.round(trial.ask_for_calls)  # so that all have their connections
         trial.measure("30 calls asked for at once", trial.ask_for_calls, 1.0)
