@@ -143,14 +143,8 @@ def _is_full(queue: Queue, connection: Connection) -> bool:
 def _send_to(connection: Connection, place: Queue | str, at: datetime, *, is_overflow: bool) -> None:
     queue, number = (place, "") if isinstance(place, Queue) else (None, place)
     if is_overflow:
-        Transfer.objects.create(
-            connection=connection,
-            from_queue=connection.queue,
-            queue=queue,
-            number=number,
-            action=OVERFLOW,
-            **actor_columns(SYSTEM),
-        )
+        values = {"queue": queue, "number": number, "action": OVERFLOW, **actor_columns(SYSTEM)}
+        Transfer.objects.create(connection=connection, from_queue=connection.queue, **values)
     if queue:
         enter_queue(connection, queue, at)
     else:

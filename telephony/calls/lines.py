@@ -109,13 +109,11 @@ def has_lasting(agent_id: int) -> bool:
 
 def is_ready(agent_id: int) -> bool:
     """Return whether the agent has a line that can take a call."""
-    return _ready(agent_id).exists()
+    return _ready(agent=agent_id).exists()
 
 
-def _ready(agent_id: int) -> QuerySet[AgentLine]:
-    return AgentLine.objects.filter(
-        agent=agent_id, ended_at=None, state=State.UP, connection_id=None, hangup_asked_at=None
-    )
+def _ready(**of: int) -> QuerySet[AgentLine]:
+    return AgentLine.objects.filter(**of, ended_at=None, state=State.UP, connection_id=None, hangup_asked_at=None)
 
 
 def begin(
@@ -171,7 +169,7 @@ def attach(connection: Connection, agent: Agent, role: str, at: datetime, *, is_
     """
     known = connection.all_legs
     in_call = {"connection_id": connection.pk, "role": role, "called_at": at, "joined_at": at if is_joined else None}
-    if not _ready(agent.pk).update(**in_call):
+    if not _ready(agent=agent.pk).update(**in_call):
         return None
     _mark_use(connection)
     line = AgentLine.objects.select_related("agent").get(agent=agent.pk, ended_at=None)
@@ -233,10 +231,7 @@ def silence_idle(line_id: int, connection_id: int = 0) -> None:
 
     def request() -> None:
         with _locks[line_id]:
-            idle = AgentLine.objects.filter(
-                pk=line_id, ended_at=None, state=State.UP, connection_id=None, hangup_asked_at=None
-            )
-            if channel_id := idle.values_list("channel_id", flat=True).first():
+            if channel_id := _ready(pk=line_id).values_list("channel_id", flat=True).first():
                 switch_requests.send_now("play_silence", channel_id)
 
     transaction.on_commit(lambda: switch_requests.send_later(connection_id, request), robust=True)

@@ -257,19 +257,9 @@ class AsteriskSwitch:
         self._ari.send_if_there("DELETE", "playbacks", sound_id)
 
     def record(self, channel_id: str, name: str, seconds: int) -> None:
-        limits = {"maxDurationSeconds": seconds, "maxSilenceSeconds": SILENCE_SECONDS}
+        limits = {"maxDurationSeconds": seconds, "maxSilenceSeconds": SILENCE_SECONDS, "terminateOn": "#"}
         try:
-            self._ari.send(
-                "POST",
-                "channels",
-                channel_id,
-                "record",
-                name=name,
-                format="wav",
-                beep="true",
-                terminateOn="#",
-                **limits,
-            )
+            self._ari.send("POST", "channels", channel_id, "record", name=name, format="wav", beep="true", **limits)
         except AriError as error:
             # 409: it is recorded already; or it was, which is refused.
             if error.status != 409 or not self._ari.send_if_there("GET", "recordings", "live", name):
