@@ -5,11 +5,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import connection
 from django.utils import timezone
 
 from callcentre.core.scope import ALL, Scope
-from callcentre.core.statements import Statement, row_of
+from callcentre.core.statements import Statement, row_of, rows_of
 from telephony.customers import name_beside, pages_of_customers
 from telephony.models import Agent, BrowserPhone, Connection
 from telephony.models.agent_intervals import StateKind
@@ -76,12 +75,10 @@ class Current:
 
 def current_states(agent_ids: Collection[int]) -> dict[int, Current]:
     """Return the current states by the ids of the agents, in one statement."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LAST_STATES, [list(agent_ids)])
-        return {
-            agent_id: Current(kind, since, *rest) if kind and ended_at is None else Current(LOGGED_OUT, ended_at)
-            for agent_id, kind, since, ended_at, *rest in cursor.fetchall()
-        }
+    return {
+        agent_id: Current(kind, since, *rest) if kind and ended_at is None else Current(LOGGED_OUT, ended_at)
+        for agent_id, kind, since, ended_at, *rest in rows_of(_LAST_STATES, [list(agent_ids)])
+    }
 
 
 def current_call(agent_id: int) -> tuple[Connection, str, datetime] | None:
@@ -141,7 +138,6 @@ def board(scope: Scope = ALL) -> Board:
 
 
 def _phones(agents: Sequence[Agent], at: datetime) -> dict[int, str]:
-    """Return the states of these agents' phones in browsers by the ids of the agents."""
     if not agents:
         return {}
     known = BrowserPhone.objects.defer("password").in_bulk([agent.pk for agent in agents])

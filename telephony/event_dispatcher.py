@@ -15,28 +15,16 @@ from telephony.calls import inbound, switch_events
 from telephony.channels import connection_of, connection_of_recording, line_of, supervised_by
 from telephony.keyed_pool import KeyedPool
 from telephony.models import AgentLine, Connection, Leg
-from telephony.switch.base import (
-    Arrived,
-    Detected,
-    Ended,
-    KeyPressed,
-    Missed,
-    PhoneChanged,
-    Played,
-    RecordingFinished,
-    Ringing,
-    Unregistered,
-    Up,
-)
+from telephony.switch import base
 
 handled = Counter("callcentre_switch_events", "Events of the switch that were handled", ["event"])
 
 # The events of channels and recordings.
-ChannelEvent = Ringing | Up | Ended | Detected | Played | KeyPressed
-CallEvent = ChannelEvent | RecordingFinished
-PhoneEvent = Unregistered | PhoneChanged
+ChannelEvent = base.Ringing | base.Up | base.Ended | base.Detected | base.Played | base.KeyPressed
+CallEvent = ChannelEvent | base.RecordingFinished
+PhoneEvent = base.Unregistered | base.PhoneChanged
 # Answers come before the ends of other calls, so that no person waits for an agent because of these.
-URGENT = (Ringing, Up, Detected)
+URGENT = (base.Ringing, base.Up, base.Detected)
 
 
 class Dispatcher:
@@ -50,17 +38,17 @@ class Dispatcher:
         # The events of callers and standing lines that are not handled yet, by their number.
         self._unhandled: dict[int, ChannelEvent] = {}
 
-    def receive(self, event: CallEvent | Arrived | Missed | PhoneEvent) -> None:
+    def receive(self, event: CallEvent | base.Arrived | base.Missed | PhoneEvent) -> None:
         """Submit an event to the thread of its call. Another thread first finds the call of a caller or a line."""
         number = next(self._numbers)
-        if isinstance(event, RecordingFinished):
+        if isinstance(event, base.RecordingFinished):
             if (connection_id := connection_of_recording(event.name)) is None:
                 self._pool.submit(hash(event.name), partial(_handle, event))
             else:
                 self._pool.submit(connection_id, partial(self._handle_in_order, number, event, connection_id))
         elif isinstance(event, PhoneEvent):
             self._pool.submit(hash(event.number), partial(_handle, event))
-        elif isinstance(event, Arrived | Missed):
+        elif isinstance(event, base.Arrived | base.Missed):
             self._pool.submit(hash(event.channel_id), partial(self._receive_caller, event))
         elif connection_id := connection_of(event.channel_id) or supervised_by(event.channel_id):
             handle = partial(self._handle_in_order, number, event, connection_id)
@@ -68,7 +56,7 @@ class Dispatcher:
         elif (line_id := line_of(event.channel_id)) is not None:
             self._unhandled[number] = event
             self._pool.submit(line_id, partial(self._receive_of_line, number, event, line_id))
-        elif not isinstance(event, Detected):
+        elif not isinstance(event, base.Detected):
             self._unhandled[number] = event
             self._pool.submit(hash(event.channel_id), partial(self._receive_of_caller, number, event))
 
@@ -81,12 +69,14 @@ class Dispatcher:
         else:
             self._pool.submit(connection_id, partial(self._receive_of_line, number, event, connection_id))
 
-    def _receive_caller(self, event: Arrived | Missed) -> None:
+    def _receive_caller(self, event: base.Arrived | base.Missed) -> None:
         if (connection_id := self._connection_of_caller(event.channel_id)) is None:
             connection_id = self._arriving[event.channel_id] = Connection.next_id()
         self._pool.submit(connection_id, partial(self._begin, event, connection_id))
 
-    def _receive_of_caller(self, number: int, event: Ringing | Up | Ended | Played | KeyPressed) -> None:
+    def _receive_of_caller(
+        self, number: int, event: base.Ringing | base.Up | base.Ended | base.Played | base.KeyPressed
+    ) -> None:
         if (connection_id := self._connection_of_caller(event.channel_id)) is None:
             del self._unhandled[number]
         else:
@@ -96,8 +86,8 @@ class Dispatcher:
         known = Leg.objects.filter(channel_id=channel_id).values_list("connection_id", flat=True)
         return self._arriving.get(channel_id) or known.first()
 
-    def _begin(self, event: Arrived | Missed, connection_id: int) -> None:
-        if isinstance(event, Missed):
+    def _begin(self, event: base.Arrived | base.Missed, connection_id: int) -> None:
+        if isinstance(event, base.Missed):
             inbound.missed(event, connection_id)
         else:
             inbound.arrived(event, connection_id)

@@ -30,7 +30,6 @@ class LastContact:
         self.silent_since: datetime | None = None
 
     def begin_stream(self) -> None:
-        """Begin a stream of events."""
         if self.is_settled:
             self.silent_since = self._heard_at
         self.is_settled = False
@@ -113,7 +112,6 @@ class Leadership:
                 release(self._own, LOCK_SPACE, CONNECTED)
 
     def last_contact(self) -> datetime | None:
-        """Return the stored last contact of any listener with the switch, or None."""
         row = self._own.execute(_LAST_CONTACT).fetchone()
         return row[0] if row else None
 

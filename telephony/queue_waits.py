@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
-
-from callcentre.core.statements import Statement
+from callcentre.core.statements import Statement, rows_of
 from telephony.customers import customers_of
 from telephony.models import Connection, Queue
-from telephony.models.skill import IS_ABLE, SKILL_OF_MEMBER
+from telephony.models.queue import IS_ABLE, SKILL_OF_MEMBER
 
 # The assumed length of a call in a queue that has had none.
 USUAL_CALL_SECONDS = 180
@@ -75,13 +73,8 @@ class Situation:
 
 
 def situations(queue_ids: Collection[int]) -> dict[int, Situation]:
-    """Return the situations of queues, by their ids."""
-    with connection.cursor() as cursor:
-        cursor.execute(_SITUATIONS, [USUAL_CALL_SECONDS, list(queue_ids)])
-        return {
-            pk: Situation(waiting, since, callbacks, free, serving, int(handle))
-            for pk, waiting, since, callbacks, free, serving, handle in cursor.fetchall()
-        }
+    rows = rows_of(_SITUATIONS, [USUAL_CALL_SECONDS, list(queue_ids)])
+    return {pk: Situation(*facts, int(handle)) for pk, *facts, handle in rows}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Searches of connections by indexes alone, the newest first."""
+"""Searches of agents, few rows that are read without an index, and of calls, by indexes alone, the newest first."""
 
 from datetime import datetime
 from typing import Any
@@ -9,11 +9,30 @@ from callcentre.core.scope import ALL, Scope
 from callcentre.core.search import Hit, SearchText, candidates, ids_inside, read_by_list, union
 from callcentre.core.statements import rows_of
 from callcentre.core.times import second
-from telephony.admin.agent_search import AGENT_NAMES
 from telephony.call_lookups import of_keys, registered_branches
-from telephony.models import Connection
+from telephony.models import Agent, Connection
 from telephony.models.connection import UID
 from telephony.numbers import comparable
+
+AGENT_NAMES = "callcentre_name(login || ' ' || name, surname)"
+_AGENTS = """
+SELECT id, login, name, surname, number, is_active FROM telephony_agent a
+WHERE ({words} OR number <> '' AND number = %(text)s OR email <> '' AND UPPER(email) LIKE UPPER(%(address)s)){inside}
+ORDER BY is_active DESC, login LIMIT %(shown)s
+"""
+
+
+def agents(search: SearchText, count: int, scope: Scope = ALL) -> list[Hit]:
+    """Return agents by login, name, SIP number or address, active ones first."""
+    if not search.patterns:
+        return []
+    statement = _AGENTS.format(words=search.like_words(AGENT_NAMES), inside=scope.sql(Agent, "a"))
+    rows = rows_of(statement, {**search.parameters, "shown": count, **scope.by_column})
+    return [
+        Hit(pk, f"{login} ({full})" if (full := f"{name} {surname}".strip()) else login, (number,) if number else ())
+        for pk, login, name, surname, number, _is_active in rows
+    ]
+
 
 # The most results of a search.
 MAX_FOUND = 500
@@ -110,13 +129,7 @@ def _hit(row: tuple[Any, ...]) -> Hit:
 
 
 def newest_with_result(
-    direction: str,
-    disposition: str,
-    since: datetime | None,
-    until: datetime | None,
-    *,
-    count: int,
-    scope: Scope = ALL,
+    direction: str, disposition: str, since: datetime | None, until: datetime | None, *, count: int, scope: Scope = ALL
 ) -> list[int]:
     """Return the keys of the newest connections with a direction and a result; "" stands for any."""
     return _ids(

@@ -31,11 +31,7 @@ from telephony.verbs.agents import send_message
 Mode = Supervision.Mode
 LIVE = forms.Media(js=("callcentre/live.js",))
 # What a person can do who listens, and who does not yet.
-MODES = (
-    (Mode.LISTEN, _("Listen")),
-    (Mode.WHISPER, _("Whisper to the agent")),
-    (Mode.BARGE, _("Talk with both")),
-)
+MODES = ((Mode.LISTEN, _("Listen")), (Mode.WHISPER, _("Whisper to the agent")), (Mode.BARGE, _("Talk with both")))
 SENTENCES: Mapping[ErrorCode, Any] = {
     ErrorCode.PHONE_OCCUPIED: _("Your phone is in a call, or has a standing line. End it first."),
     ErrorCode.PHONE_NOT_CONNECTED: _("Open the window of your phone first, and wait until it is connected."),
@@ -139,9 +135,7 @@ def course_of(row: Supervision) -> str:
 
 class MessageForm(forms.Form):
     text = forms.CharField(
-        label=_("Message"),
-        max_length=AgentMessage.LONGEST,
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
+        label=_("Message"), max_length=AgentMessage.LONGEST, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3})
     )
     agent = forms.ModelChoiceField(
         label=_("Agent"),

@@ -92,7 +92,6 @@ _of_thread = threading.local()
 
 
 def is_reachable() -> bool:
-    """Return whether the switch answers now."""
     try:
         current_switch().ping()
     except SwitchError:
@@ -141,7 +140,6 @@ def hang_up(channel_id: str, cause: int = 16) -> None:
 
 
 def send_now(command: str, *args: Any, refused: Callable[[SwitchError], None] | None = None, **kwargs: Any) -> None:
-    """Send a request, outside a transaction."""
     _request(command, args, kwargs, refused, None)
 
 
@@ -179,7 +177,6 @@ def _request(
     refused: Callable[[SwitchError], None] | None,
     unanswered: Callable[[SwitchUnreachable], None] | None,
 ) -> bool:
-    """Send a request. Return whether the switch has answered."""
     try:
         getattr(current_switch(), command)(*args, **kwargs)
     except SwitchUnreachable as error:

@@ -168,7 +168,7 @@ class Connection(models.Model):
                 name="connection_ended_is_final",
                 condition=Q(state="ended", ended_at__isnull=False) & ~Q(disposition="")
                 | ~Q(state="ended") & Q(ended_at__isnull=True),
-            ),
+            )
         ]
         indexes = [
             models.Index(fields=["-created_at", "-id"], name="connection_newest"),
@@ -206,7 +206,6 @@ class Connection(models.Model):
 
     @staticmethod
     def next_id() -> int:
-        """Reserve an id for a connection."""
         return int(rows_of("SELECT nextval(pg_get_serial_sequence('telephony_connection', 'id'))")[0][0])
 
     @property
@@ -267,7 +266,6 @@ class Connection(models.Model):
 
     @property
     def recording_name(self) -> str:
-        """The name of the last recording."""
         return self.uid if self.join_count < 2 else f"{self.uid}-{self.join_count}"
 
     @property
@@ -361,7 +359,6 @@ class Leg(models.Model):
 
     @classmethod
     def of_line(cls, line: AgentLine, connection: Connection) -> "Leg":
-        """Return the leg that stands for a line in the call that it is in."""
         is_up = line.joined_at is not None
         leg = cls(
             connection=connection,

@@ -141,7 +141,6 @@ class TopicField(TimestampedModel):
         return self.name
 
     def delete(self, *args: Any, **kwargs: Any) -> Any:
-        """Refuse the deletion."""
         raise ValidationError(_("A field is made inactive, not deleted: calls have values of it."))
 
     def read(self, text: str) -> str:

@@ -74,12 +74,7 @@ def _schema(criteria: Sequence[EvaluationCriterion], *, wants_speakers: bool) ->
 
 
 def _object(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _summary(value: Any) -> list[dict[str, Any]]:
@@ -148,10 +143,10 @@ def _attempt(claim: Claim[Transcription]) -> None:
             if not recordings:
                 raise ProviderError("the recording is gone", is_final=True)
             if not transcriptions.charge(claim, sum(recording.seconds for recording in recordings)):
-                transcriptions.exceed_limit(claim)
+                transcriptions.end(claim, Transcription.Status.LIMIT_EXCEEDED)
                 return
             _transcribe(claim, recordings)
-        transcriptions.succeed(claim, **_analysis_of(claim))
+        transcriptions.end(claim, Transcription.Status.SUCCESS, **_analysis_of(claim))
     except ProviderError as error:
         transcriptions.put_off(claim, str(error), is_final=error.is_final, retry_after=error.retry_after)
     except (OSError, EOFError) as error:
@@ -159,7 +154,6 @@ def _attempt(claim: Claim[Transcription]) -> None:
 
 
 def _transcribe(claim: Claim[Transcription], recordings: list[Recording]) -> None:
-    """Transcribe the recordings one after another, and store the words."""
     parts: list[dict[str, Any]] = []
     offset = 0.0
     for recording in recordings:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from callcentre.core.errors import Conflict, Invalid
 from telephony.models import Agent, AgentSession, AgentState, Connection
-from telephony.verbs import heartbeats, ledger, presence
+from telephony.verbs import ledger, presence
 from tests.conftest import ACTOR
 from tests.serving import at_once
 from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory, PauseFactory, TopicFactory
@@ -78,9 +78,9 @@ def act_at_desk(agent: Agent, call: Connection, pause: int, verb: str, now: int)
         case "free_later":
             presence.free(agent, ACTOR, at(now), after_call=True)
         case "hear":
-            heartbeats.hear(agent.pk, at(now))
+            presence.hear(agent.pk, at(now))
         case "silence":
-            heartbeats.end_silence(at(now) + timedelta(seconds=150))
+            presence.end_silence(at(now) + timedelta(seconds=150))
         case "extend":
             presence.extend_wrap_up(agent, ACTOR)
         case "await_topic":

@@ -336,7 +336,7 @@ def test_the_end_of_a_menu_may_be_a_queue(menu: Menu, queue: Queue, switch: Reco
 
 
 def test_menus_that_lead_in_a_circle_end(menu: Menu, switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("telephony.calls.menus.MOST_STEPS", 3)
+    monkeypatch.setattr("telephony.calls.prompts.MOST_STEPS", 3)
     menu.entries.create(key="2", to_menu=menu)
     call = call_in()
     for _ in range(3):

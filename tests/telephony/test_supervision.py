@@ -348,11 +348,11 @@ def test_who_sends_another_body_than_a_reason_gives_none(api: ApiClient, body: s
 def test_a_call_without_supervisors_has_no_more_statements(
     talking: Connection, django_assert_num_queries: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from telephony.calls import supervisors
+    from telephony.calls import bridges
 
     with django_assert_num_queries(0):
-        supervisors.follow(talking, is_in_talk=True)
-        assert supervisors.open_in(talking) == []
+        bridges._follow(talking, is_in_talk=True)
+        assert bridges.supervisors_in(talking) == []
 
 
 def test_a_supervisor_who_barges_waits_with_the_customer_for_a_lost_phone(
