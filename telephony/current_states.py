@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.utils import timezone
 
-from callcentre.core.scope import ALL, Scope
+from callcentre.core.scope import Scope
 from callcentre.core.statements import Statement, row_of, rows_of
 from telephony.customers import name_beside, pages_of_customers
 from telephony.models import Agent, BrowserPhone, Connection
@@ -92,32 +93,14 @@ def current_call(agent_id: int) -> tuple[Connection, str, datetime] | None:
 SHOWN = 200
 
 
-@dataclass(frozen=True, slots=True)
-class BoardRow:
-    agent: Agent
-    current: Current
-    # The other side of the agent's call: the number, and for a known customer the name and the page.
-    number: str
-    customer: str
-    customer_url: str
-    # The agent's call, if it is within the scope.
-    call: int | None
-    # The state of the phone in the browser; an empty string for another phone.
-    phone: str = ""
+_NO_CALL = {"number": "", "customer": "", "customer_url": "", "call": None}
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
-    """The agents who work, those in calls first; how many active agents there are, by state and in all."""
+def board(scope: Scope) -> dict[str, Any]:
+    """Return the agents within the scope who work, those in calls first, and the counts of the active ones by state.
 
-    rows: list[BoardRow]
-    counts: dict[str, int]
-    hidden_count: int
-    total: int
-
-
-def board(scope: Scope = ALL) -> Board:
-    """Return the board of the agents within the scope; calls outside it are not shown."""
+    Calls outside the scope are not shown. `call` is the agent's call; `number` and `customer` are its other side.
+    """
     at = timezone.now()
     agents = {agent.pk: agent for agent in scope.within(Agent.objects.active())}
     states = current_states(agents)
@@ -129,12 +112,15 @@ def board(scope: Scope = ALL) -> Board:
     shown = working[:SHOWN]
     others = _others({states[pk].connection_id for pk in shown}, scope)
     phones = _phones([agents[pk] for pk in shown if agents[pk].uses_browser_phone], at)
-    nothing = ("", "", "", None)
     rows = [
-        BoardRow(agents[pk], states[pk], *others.get(states[pk].connection_id, nothing), phone=phones.get(pk, ""))
+        {"id": pk, "login": agents[pk].login, "name": agents[pk].full_name, "phone": phones.get(pk, "")}
+        | {"status": states[pk].status, "pause": states[pk].pause_name, "next_pause": states[pk].next_pause_name}
+        | {"since": since.timestamp() if (since := states[pk].since) else None}
+        | others.get(states[pk].connection_id, _NO_CALL)
         for pk in shown
     ]
-    return Board(rows, {status: counts[status] for status in ORDER}, len(working) - len(shown), len(agents))
+    counted = {status: counts[status] for status in ORDER}
+    return {"counts": counted, "rows": rows, "hidden": len(working) - len(shown), "total": len(agents)}
 
 
 def _phones(agents: Sequence[Agent], at: datetime) -> dict[int, str]:
@@ -145,14 +131,14 @@ def _phones(agents: Sequence[Agent], at: datetime) -> dict[int, str]:
     return {agent.pk: known[agent.pk].state_at(at) if agent.pk in known else closed for agent in agents}
 
 
-def _others(connection_ids: set[int | None], scope: Scope) -> dict[int | None, tuple[str, str, str, int | None]]:
+def _others(connection_ids: set[int | None], scope: Scope) -> dict[int | None, dict[str, Any]]:
     """Return the other side's number, name and page, and the id again, by the ids of connections."""
     calls = scope.within(Connection.objects.filter(pk__in=[pk for pk in connection_ids if pk is not None])).order_by()
     calls = calls.only("direction", "src", "dst", "customer_id")
     pages = pages_of_customers({call.customer_id for call in calls if call.customer_id is not None})
-    others: dict[int | None, tuple[str, str, str, int | None]] = {}
+    others: dict[int | None, dict[str, Any]] = {}
     for call in calls:
-        number = call.src if call.direction == Connection.Direction.INBOUND else call.dst
         customer, url = pages.get(call.customer_id or 0, (None, ""))
-        others[call.pk] = number, name_beside(number, customer.label) if customer else "", url, call.pk
+        name = name_beside(call.customer_number, customer.label) if customer else ""
+        others[call.pk] = {"number": call.customer_number, "customer": name, "customer_url": url, "call": call.pk}
     return others

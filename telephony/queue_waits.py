@@ -77,16 +77,7 @@ def situations(queue_ids: Collection[int]) -> dict[int, Situation]:
     return {pk: Situation(*facts, int(handle)) for pk, *facts, handle in rows}
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    call_id: int
-    number: str
-    since: datetime
-    customer_id: int | None
-    customer_label: str
-
-
-def callers(queue: Queue) -> list[Caller]:
+def callers(queue: Queue) -> list[dict[str, Any]]:
     """Return the callers who wait in the queue, in the order of their arrival."""
     waiting = Connection.objects.filter(state=Connection.State.WAITING, queue=queue).order_by("waiting_since", "id")
     rows: list[Any] = list(waiting.values_list("id", "src", "src_number", "waiting_since", "customer_id"))
@@ -95,5 +86,6 @@ def callers(queue: Queue) -> list[Caller]:
     for pk, src, number, since, customer_id in rows:
         customer = customers.get(number)
         known = customer_id or (customer.id if customer else None)
-        found.append(Caller(pk, src, since, known, customer.label if customer and customer.id == known else ""))
+        label = customer.label if customer and customer.id == known else ""
+        found.append({"call_id": pk, "number": src, "since": since, "customer_id": known, "customer_label": label})
     return found

@@ -132,16 +132,9 @@ def newest_with_result(
     direction: str, disposition: str, since: datetime | None, until: datetime | None, *, count: int, scope: Scope = ALL
 ) -> list[int]:
     """Return the keys of the newest connections with a direction and a result; "" stands for any."""
-    return _ids(
-        _OF_RESULTS.format(inside=scope.sql(Connection, "c")),
-        directions=[direction] if direction else Connection.Direction.values,
-        dispositions=[disposition] if disposition else ["", *Connection.Disposition.values],
-        since=since or "-infinity",
-        until=until or "infinity",
-        most=count,
-        **scope.by_column,
-    )
-
-
-def _ids(statement: str, **values: object) -> list[int]:
-    return [pk for (pk,) in rows_of(statement, values)]
+    values = {
+        "directions": [direction] if direction else Connection.Direction.values,
+        "dispositions": [disposition] if disposition else ["", *Connection.Disposition.values],
+        "since": since or "-infinity", "until": until or "infinity", "most": count, **scope.by_column,
+    }
+    return [pk for (pk,) in rows_of(_OF_RESULTS.format(inside=scope.sql(Connection, "c")), values)]

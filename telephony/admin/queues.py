@@ -36,11 +36,8 @@ class AgentSkillInline(Inline):
     verbose_name_plural = _("skills")
 
 
-class RequiredSkillInline(Inline):
-    tab = True
+class RequiredSkillInline(AgentSkillInline):
     model = models.RequiredSkill
-    fields = ("skill", "level")
-    autocomplete_fields = ("skill",)
     verbose_name_plural = _("required skills")
 
 
@@ -192,7 +189,7 @@ class QueueAdmin(Undeletable, Admin):
         if obj is None:
             return {}
         callers = [
-            (caller, name_beside(caller.number, caller.customer_label), length(caller.since))
+            (caller, name_beside(caller["number"], caller["customer_label"]), length(caller["since"]))
             for caller in queue_waits.callers(obj)
         ]
         return {"callers": callers, "is_open": obj.is_open(timezone.now())}

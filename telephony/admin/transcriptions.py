@@ -6,7 +6,6 @@ The page of a call shows it with `telephony/_recordings.html` and `telephony/_tr
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import IO, Any
 
 from django.conf import settings
@@ -55,18 +54,6 @@ SENTIMENTS = {
 SPEAKERS = {USER: _("Agent"), CUSTOMER: _("Customer")}
 
 
-@dataclass(frozen=True, slots=True)
-class Utterance:
-    """An utterance in a conversation; `player` and `at` are its recording and its second there."""
-
-    speaker: str
-    who: str
-    clock: str
-    text: str
-    player: int | None
-    at: float
-
-
 def conversation_of(request: HttpRequest, connection: Connection) -> dict[str, Any]:
     """Return the recordings and the words of a call, as far as the user may see them, in four queries at most and
     two that log the reading of words or of their analysis.
@@ -95,14 +82,16 @@ def conversation_of(request: HttpRequest, connection: Connection) -> dict[str, A
     }
 
 
-def _lines(parts: Sequence[Any], connection: Connection, recordings: Sequence[Recording]) -> list[Utterance]:
+def _lines(parts: Sequence[Any], connection: Connection, recordings: Sequence[Recording]) -> list[dict[str, Any]]:
+    """Return the utterances. `player` and `at` are the recording of each and its second there."""
     agent = connection.agent.full_name or connection.agent.login if connection.agent else ""
     lines = []
     for part in parts:
         speaker = part["speaker"]
         who = agent if speaker == USER and agent else str(SPEAKERS.get(speaker, _("Unknown speaker")))
         player, at = _heard_in(part["begin"], recordings)
-        lines.append(Utterance(speaker, who, spell_length(part["begin"]), part["text"], player, at))
+        said = {"speaker": speaker, "who": who, "clock": spell_length(part["begin"]), "text": part["text"]}
+        lines.append({**said, "player": player, "at": at})
     return lines
 
 

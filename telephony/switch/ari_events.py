@@ -6,9 +6,7 @@ The instant of an event is that of our clock, as the clock of another machine ma
 
 import logging
 import re
-import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -35,8 +33,6 @@ class Interpreter:
 
     def __init__(self) -> None:
         self._seen: dict[object, None] = {}
-        # When channels of ours were picked up, to say how long a detection took.
-        self._up_at: dict[str, float] = {}
         # Channels that are about to end.
         self._leaving: dict[str, None] = {}
 
@@ -47,59 +43,41 @@ class Interpreter:
         try:
             content = orjson.loads(message)
             if content["type"] == _LEAVING:
-                _keep(self._leaving, content["channel"]["id"], None)
+                _keep(self._leaving, content["channel"]["id"])
                 return None
-            if content["type"] == _KEY and self._is_repeated(content):
-                return None
+            if content["type"] == _KEY:
+                # The same key pressed again has another time.
+                pressed = (content["channel"]["id"], content["timestamp"], content["digit"])
+                if not self._is_first(pressed):
+                    return None
             read = _READERS.get(content["type"])
             event = read(content) if read else None
         except (ValueError, KeyError, TypeError, AttributeError):
             logger.warning("a message of Asterisk was not understood", extra={"message_begins": repr(message[:200])})
             return None
-        if event is None or not self.is_new(event) or self._is_cut_off(event):
-            return None
-        return self._timed(event)
-
-    def _is_repeated(self, content: dict[str, Any]) -> bool:
-        """Return whether the same key was reported before. The same key pressed again has another time."""
-        key = (content["channel"]["id"], content["timestamp"], content["digit"])
-        is_repeated = key in self._seen
-        _keep(self._seen, key, None)
-        return is_repeated
-
-    def _is_cut_off(self, event: base.Event) -> bool:
-        """Return whether a sound has ended because its channel is about to end, which is reported next."""
-        return isinstance(event, base.Played) and event.is_failed and event.channel_id in self._leaving
-
-    def _timed(self, event: base.Event) -> base.Event:
-        """Complete Detected by the time since the channel was picked up."""
-        if isinstance(event, base.Up):
-            _keep(self._up_at, event.channel_id, time.monotonic())
-        elif isinstance(event, base.Detected):
-            since = self._up_at.get(event.channel_id, time.monotonic())
-            return replace(event, milliseconds=round((time.monotonic() - since) * 1000))
-        return event
+        # A sound that has ended because its channel is about to end, which is reported next.
+        is_cut_off = isinstance(event, base.Played) and event.is_failed and event.channel_id in self._leaving
+        return None if event is None or is_cut_off or not self.is_new(event) else event
 
     def is_new(self, event: base.Event) -> bool:
         match event:
             case base.Ringing() | base.Up() | base.Ended() | base.Arrived() | base.Detected():
-                key: object = (type(event), event.channel_id)
+                return self._is_first((type(event), event.channel_id))
             case base.RecordingFinished():
-                key = (event.name, event.seconds)
-            case base.Played():
-                # A line may hear several tones; handling one of them twice is harmless.
-                return True
-            case _:
-                return True
-        if key in self._seen:
-            return False
-        _keep(self._seen, key, None)
+                return self._is_first((event.name, event.seconds))
+        # A line may hear several tones; handling one of them twice is harmless.
         return True
 
+    def _is_first(self, key: object) -> bool:
+        """Return whether this was not reported before."""
+        is_first = key not in self._seen
+        _keep(self._seen, key)
+        return is_first
 
-def _keep(kept: dict[Any, Any], key: object, value: object) -> None:
-    """Store a value, and drop the oldest of too many."""
-    kept[key] = value
+
+def _keep(kept: dict[Any, None], key: object) -> None:
+    """Store a key, and drop the oldest of too many."""
+    kept[key] = None
     if len(kept) > REMEMBERED:
         del kept[next(iter(kept))]
 
@@ -141,7 +119,7 @@ def _entered(content: dict[str, Any]) -> base.Event | None:
     if _is_requested(channel["id"]):
         if arguments[:1] == [DETECTED]:
             who = _WHO.get(arguments[1] if len(arguments) > 1 else "", "unsure")
-            return base.Detected(channel["id"], call_clock.now(), who, 0)
+            return base.Detected(channel["id"], call_clock.now(), who)
         return base.Up(channel["id"], call_clock.now())
     number = dialled(channel, arguments)
     return base.Arrived(channel["id"], call_clock.now(), channel["caller"]["number"], number)

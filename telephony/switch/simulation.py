@@ -266,8 +266,7 @@ class Network:
             phone = self._phone(channel_id)
             who = "machine" if phone.number.endswith(MACHINE) else "human"
             seconds = random.uniform(*DETECTION)  # noqa: S311  (people, not keys)
-            event = partial(base.Detected, channel_id, who=who, milliseconds=round(seconds * 1000))
-            self._after(seconds, phone, lambda: self._emit(event(at=call_clock.now())))
+            self._after(seconds, phone, lambda: self._emit(base.Detected(channel_id, call_clock.now(), who)))
 
     def listen(self, channel_id: str, customer: str, *, is_heard: bool) -> None:
         with self._lock:
