@@ -17,7 +17,6 @@ from telephony.models.connection import LEG_OCCUPIES_PHONE
 
 LOGGED_OUT = "logged_out"
 
-# The order of a board: agents in calls first.
 ORDER = ("talking", "ringing", "preview", "wrap_up", "free", "paused", LOGGED_OUT)
 # The index finds the last state of each agent, however long the history is.
 _LAST_STATES = """

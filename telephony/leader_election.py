@@ -51,13 +51,11 @@ class LastContact:
 
 LOCK_SPACE, LEADER, CONNECTED = 0x63616C73, 0, 1
 
-# The locks that are held in this database.
 _HELD = Statement("""
 SELECT objid::int AS key, pid FROM pg_locks
 WHERE locktype = 'advisory' AND classid = {lock_space} AND objsubid = 2 AND granted
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """).of(lock_space=LOCK_SPACE)
-# SQL: a listener is connected to the switch.
 IS_CONNECTED = f"EXISTS (SELECT FROM ({_HELD}) AS held WHERE key = {CONNECTED})"
 # The held locks of LEADER and CONNECTED, and the seconds since the holder's last statement.
 HOLDERS = Statement("""

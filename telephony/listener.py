@@ -159,8 +159,6 @@ class Listener:
             time.sleep(TICK_SECONDS)
         return leadership
 
-    # Events of the switch
-
     def _read(self) -> None:
         try:
             for event in self._switch.events():
@@ -192,8 +190,6 @@ class Listener:
                 self._dispatcher.receive(event)
         if not isinstance(event, Offline | Replaced):
             self._contact.update(call_clock.now())
-
-    # What is due
 
     def _tick(self) -> None:
         now = call_clock.now()

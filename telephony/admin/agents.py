@@ -143,8 +143,6 @@ class AgentAdmin(Undeletable, Admin):
     def new_agent(self, request: HttpRequest) -> HttpResponse:
         return new_agent_view(self, request)
 
-    # Actions on one agent
-
     def _apply(self, request: HttpRequest, agents: Iterable[Agent], verb: Callable[[Agent], object], label: str) -> int:
         """Apply a verb to each agent, log it, and return the number of successes."""
 
@@ -196,8 +194,6 @@ class AgentAdmin(Undeletable, Admin):
     def message(self, request: HttpRequest, object_id: str) -> HttpResponse:
         agent = self.row_or_404(request, object_id, "view")
         return redirect(f"{reverse('admin:telephony_agentmessage_send')}?agent={agent.pk}")
-
-    # Actions on several agents
 
     @admin.action(description=_("Log out"), permissions=["change"])
     @confirm_first(_("The sessions end. Calls go on, and the agents get no others."))

@@ -20,7 +20,6 @@ from telephony.customers import customers_of, name_beside, pages_of_customers
 from telephony.models import Connection, Recording
 from telephony.numbers import comparable
 
-# The styles of the pages that show players or words.
 CONVERSATION_STYLES = {"all": ("telephony/transcription.css",)}
 
 

@@ -34,7 +34,6 @@ def agents(search: SearchText, count: int, scope: Scope = ALL) -> list[Hit]:
     ]
 
 
-# The most results of a search.
 MAX_FOUND = 500
 # The calls among which parts of calls are found: not every call has a recording.
 MOST_OF_PARTS = 1_000
@@ -135,6 +134,9 @@ def newest_with_result(
     values = {
         "directions": [direction] if direction else Connection.Direction.values,
         "dispositions": [disposition] if disposition else ["", *Connection.Disposition.values],
-        "since": since or "-infinity", "until": until or "infinity", "most": count, **scope.by_column,
+        "since": since or "-infinity",
+        "until": until or "infinity",
+        "most": count,
+        **scope.by_column,
     }
     return [pk for (pk,) in rows_of(_OF_RESULTS.format(inside=scope.sql(Connection, "c")), values)]

@@ -118,7 +118,6 @@ def _box(kind: str, text: str) -> SafeString:
     return format_html('<span class="cc-menu-box cc-menu-{}">{}</span>', kind, text)
 
 
-# The most keys of one trial.
 MOST_KEYS = 100
 # The end of the wait for a key, in the address of a trial.
 NO_KEY = "t"

@@ -30,7 +30,6 @@ from telephony.verbs.agents import send_message
 
 Mode = Supervision.Mode
 LIVE = forms.Media(js=("callcentre/live.js",))
-# What a person can do who listens, and who does not yet.
 MODES = ((Mode.LISTEN, _("Listen")), (Mode.WHISPER, _("Whisper to the agent")), (Mode.BARGE, _("Talk with both")))
 SENTENCES: Mapping[ErrorCode, Any] = {
     ErrorCode.PHONE_OCCUPIED: _("Your phone is in a call, or has a standing line. End it first."),

@@ -30,9 +30,6 @@ from telephony.verbs import presence
 Origin, State = CallBack.Origin, CallBack.State
 
 
-# Verbs
-
-
 def ask(
     actor: Actor,
     faults: Sequence[Fault] = (),
@@ -121,9 +118,6 @@ def is_due(connection: Connection, now: datetime) -> bool:
     if queue is None or since is None or not queue.callback_after_seconds or not is_number(connection.src_number):
         return False
     return (now - since).total_seconds() >= queue.callback_after_seconds
-
-
-# The turn of a call-back
 
 
 def is_attempt(connection: Connection) -> bool:

@@ -62,9 +62,6 @@ def _free_agent(connection: Connection, queue_id: int, passed: Collection[int]) 
     return Agent.objects.get(pk=row[0]) if row else None
 
 
-# Commands
-
-
 def begin(connection: Connection, command: CallCommand, at: datetime) -> None:
     """Let the customer hear music, and ring the colleague or number."""
     queue = Queue.objects.filter(pk=command.arguments.get("queue_id")).first()
@@ -139,9 +136,6 @@ def _go_on(connection: Connection, at: datetime) -> None:
         legs.hang_up(leg, at)
     if is_parted:
         legs.resume(connection)
-
-
-# Events
 
 
 def up(connection: Connection, leg: Leg, at: datetime) -> None:

@@ -26,14 +26,13 @@ from callcentre.core.changes import store
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.pubsub import publish
 from callcentre.core.statements import Statement, row_of, rows_of
-from telephony import call_clock, causes
+from telephony import call_clock
 from telephony.calls import switch_requests
 from telephony.channels import line_channel_id, line_of
 from telephony.leader_election import is_connected
 from telephony.models import Agent, AgentLine, Connection, Leg, Supervision
 from telephony.models.browser_phone import PHONE_IS_READY
 from telephony.models.connection import phone_is_occupied
-from telephony.switch.base import SwitchError
 from telephony.verbs import ledger
 from telephony.verbs.agents import record_by_other
 
@@ -48,9 +47,6 @@ WHERE id = %s AND connection_id = %s RETURNING id
 _PHONE = Statement("SELECT {is_occupied}, {is_ready} FROM telephony_agent a WHERE a.id = %(agent)s").of(
     is_occupied=phone_is_occupied("a.id"), is_ready=PHONE_IS_READY
 )
-
-
-# For the API
 
 
 def ask_for_line(agent: Agent, actor: Actor) -> None:
@@ -78,9 +74,6 @@ def end_line(agent: Agent, actor: Actor) -> None:
         if lasting(agent.pk).update(hangup_asked_at=timezone.now()):
             record_by_other(agent, actor, AuditAction.END_LINE)
             publish("calls")
-
-
-# For calls
 
 
 def has_open(agent_id: int) -> bool:
@@ -126,17 +119,8 @@ def begin(
     pk = AgentLine.next_id()
     in_call: dict[str, Any] = {"connection_id": connection.pk, "role": role, "called_at": at} if connection else {}
     line = AgentLine.objects.create(pk=pk, agent=agent, channel_id=line_channel_id(pk), asked_at=at, **in_call)
-
-    def refused(error: SwitchError) -> None:
-        """Store the refusal. The listener ends the line."""
-        refusal = {"cause": error.cause, "cause_text": str(error)[: causes.LONGEST], "state": State.REFUSED}
-        AgentLine.objects.filter(pk=pk, ended_at=None).update(**refusal)
-        publish("calls")
-
     shown = settings.CALLER_ID if presented is None else presented
-    seconds = ring_seconds or settings.AGENT_RING_SECONDS
-    phone = line.channel_id, agent.number
-    switch_requests.send("call_agent", *phone, presented=shown, ring_seconds=seconds, is_awaited=True, refused=refused)
+    switch_requests.call_agent(line, shown, ring_seconds or settings.AGENT_RING_SECONDS, is_awaited=True)
     return line
 
 
@@ -197,9 +181,6 @@ def release(leg: Leg) -> None:
     silence_idle(leg.line.pk, leg.connection_id)
     # The line may have to end now, or can take the next call.
     publish("calls")
-
-
-# Requests to the switch, sent after the commit
 
 
 @contextmanager

@@ -37,7 +37,6 @@ _LOCK = """
 SELECT c.id FROM telephony_connection c JOIN telephony_agent a ON a.id = c.agent_id
 WHERE c.id = %s AND c.state = 'queued' FOR NO KEY UPDATE
 """
-# An older call of the agent is still QUEUED.
 _IS_SECOND = """EXISTS (
   SELECT FROM telephony_connection older
   WHERE older.agent_id = telephony_connection.agent_id AND older.state = 'queued' AND older.place_until >= %(now)s

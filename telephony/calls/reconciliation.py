@@ -318,9 +318,6 @@ def _restore_talk(connection: Connection) -> None:
         consultations.talk_apart(connection)
 
 
-# Standing lines
-
-
 def _lines_left_over(channel_ids: Collection[str], known: Collection[str]) -> list[tuple[int, str, str]]:
     """Return line, channel of the line and channel, for channels of other lines than these and for their tones."""
     found: list[tuple[int, str, str]] = []

@@ -55,9 +55,6 @@ def obstacle(
     return ErrorCode.PHONE_OCCUPIED if lines.has_open(agent_id) else lines.obstacle_of_phone(agent_id)
 
 
-# Commands
-
-
 def monitor(connection: Connection, command: CallCommand, at: datetime) -> None:
     """Call the supervisor's phone, or change the mode if it is there."""
     mode, agent_id = command.arguments["mode"], command.arguments["agent_id"]
@@ -159,9 +156,6 @@ def _lock(channel_id: str) -> tuple[Connection, Supervision] | None:
     connection = legs.lock(supervised_by(channel_id) or 0)
     row = Supervision.objects.select_related("agent").filter(channel_id=channel_id, ended_at=None).first()
     return (connection, row) if connection and row else None
-
-
-# Comparison with the switch: telephony.calls.reconciliation
 
 
 def differences(

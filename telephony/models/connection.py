@@ -142,9 +142,7 @@ class Connection(models.Model):
     join_count = models.PositiveSmallIntegerField(default=0, editable=False)
     # An agent has transferred this outbound call, so that its talks are rows of Talk. Always false for inbound calls.
     has_talks = models.BooleanField(default=False, db_default=False, editable=False)
-    # The standing line of an agent is or was part of the call.
     uses_line = models.BooleanField(default=False, db_default=False, editable=False)
-    # A supervisor listens or has listened.
     is_supervised = models.BooleanField(default=False, db_default=False, editable=False)
     # The latest instant for placing a QUEUED call.
     place_until = models.DateTimeField(null=True)

@@ -173,7 +173,6 @@ class ConnectionTopic(TimestampedModel):
     comment = models.TextField(_("comment"), blank=True)
     # [{"field_id": 3, "value": "…"}, …] for the fields that have a value.
     fields = models.JSONField(_("fields"), default=list)
-    # The name of the last actor.
     set_by = models.CharField(_("set by"), max_length=150)
 
     class Meta:

@@ -80,7 +80,6 @@ class Transcription(DueWork):
     status = models.CharField(_("status"), max_length=14, choices=Status, default=Status.PENDING)
     # In the words of the wire: [{"begin": 0.0, "end": 2.5, "speaker": "USER", "text": "…"}, …]
     parts = models.JSONField(_("parts"), null=True)
-    # The length of the recordings.
     seconds = models.FloatField(_("length in s"), default=0)
     # [{"content": "…", "important": true}, …]; {"sentiment": "POSITIVE", "justification": "…"};
     # [{"criteriaId": "3", "fulfilled": true}, …]. None without an analysis.

@@ -65,8 +65,6 @@ class AsteriskSwitch:
         self._closing = threading.Event()
         self._stream: ClientConnection | None = None
 
-    # Commands
-
     def ping(self) -> None:
         self._ari.send("GET", "asterisk", "ping")
 
@@ -274,8 +272,6 @@ class AsteriskSwitch:
 
     def _subscribe(self, source: str) -> None:
         self._ari.send("POST", "applications", self._app, "subscription", eventSource=source)
-
-    # Events
 
     def events(self) -> Iterator[base.Event]:
         self._closing.clear()

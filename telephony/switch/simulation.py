@@ -35,7 +35,6 @@ KEY = 2.0
 MACHINE, DETECTION = "07", (0.8, 1.6)
 # How long an outside party waits, with music or in silence.
 PATIENCE = 60.0
-# The most recordings that are kept.
 RECORDINGS_KEPT = 1000
 
 
@@ -120,8 +119,6 @@ class Network:
             self._is_closed = True
             self._lock.notify()
         self._thread.join()
-
-    # Commands
 
     def ping(self) -> None:
         """Do nothing, which is the answer."""
@@ -305,8 +302,6 @@ class Network:
     def remove_recording(self, name: str) -> None:
         self._recordings.pop(name, None)
 
-    # Behaviour of the phones, under the lock
-
     def _phone(self, channel_id: str) -> _Phone:
         if channel_id not in self._phones:
             raise base.SwitchError("There is no such channel.")
@@ -359,8 +354,6 @@ class Network:
         self._leave(phone)
         self._end_recording(phone)
         self._emit(base.Ended(phone.id, call_clock.now(), cause, tech_cause))
-
-    # Time
 
     def _after(self, seconds: float, phone: _Phone, act: Callable[[], None]) -> None:
         """Set a timer, which does nothing if the phone's turn is over by then."""

@@ -104,7 +104,6 @@ def _named_speakers(value: Any, count: int) -> list[str]:
 
 # The most threads of a worker, which also place calls, that wait for a provider at one time.
 _slots = threading.BoundedSemaphore(4)
-# Labels of providers that recognise the speakers.
 AGENT_LABELS = {"agent", "user", "operator", "advisor"}
 CUSTOMER_LABELS = {"customer", "client", "caller"}
 

@@ -15,7 +15,6 @@ from callcentre.core.statements import Statement, row_of
 from telephony.models import Agent, Connection
 from telephony.numbers import comparable, read_number
 
-# The columns of a new call; the others are NULL.
 _COLUMNS = (
     *("direction", "state", "src", "dst", "src_number", "dst_number", "queue_id", "customer_id", "caller_id"),
     *("created_at", "place_until", "request_id", "disposition", "hung_up_by", "ring_seconds", "wait_seconds"),

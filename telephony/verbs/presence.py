@@ -218,9 +218,6 @@ def topic_given(connection: Connection) -> None:
         ledger.amend(now, ends_at=max(regular_end, now.instant(None)), awaits_topic=False)
 
 
-# Sweeps
-
-
 def end_wrap_ups(now: datetime) -> None:
     with transaction.atomic():
         ledger.end_wrap_ups(now)

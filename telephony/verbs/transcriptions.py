@@ -19,7 +19,6 @@ from telephony.models.connection import Connection
 from telephony.models.recording import Recording
 from telephony.models.transcription import NOTHING_MADE, Transcription, TranscriptionUsage, is_configured
 
-# The longest delay that a provider may ask for.
 LONGEST_DELAY = timedelta(hours=1)
 
 Status = Transcription.Status
