@@ -9,7 +9,7 @@ from typing import Any
 from callcentre.core.statements import Statement, rows_of
 from telephony.customers import customers_of
 from telephony.models import Connection, Queue
-from telephony.models.queue import IS_ABLE, SKILL_OF_MEMBER
+from telephony.models.skill import IS_ABLE, SKILL_OF_MEMBER
 
 # The assumed length of a call in a queue that has had none.
 USUAL_CALL_SECONDS = 180

@@ -39,6 +39,11 @@ def _delete_calls(ids: Sequence[int]) -> None:
     calls._raw_delete(calls.db)
 
 
+def _transcriptions(before: datetime) -> "QuerySet[Transcription]":
+    old = Transcription.objects.filter(finished_at__lt=before)
+    return old.exclude(connection__customer_id__in=held("customer"))
+
+
 def register_kinds() -> None:
     register(
         connections=Kind(
@@ -65,9 +70,7 @@ def register_kinds() -> None:
         transcriptions=Kind(
             _("Transcriptions"),
             _("The words of calls and their analysis. The calls stay."),
-            lambda before: Transcription.objects.filter(finished_at__lt=before).exclude(
-                connection__customer_id__in=held("customer")
-            ),
+            _transcriptions,
             lambda ids: Transcription.objects.filter(pk__in=ids).delete(),
         ),
     )

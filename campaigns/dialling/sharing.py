@@ -23,7 +23,7 @@ from campaigns.models import Campaign
 from campaigns.models.dialling import DiallerState
 from telephony.calls.candidates import ORDER_OF_WAITS, WAITS, values_at
 from telephony.models.connection import IS_ANSWERED_WITHOUT_AGENT
-from telephony.models.queue import IS_ABLE, SKILL_OF_MEMBER
+from telephony.models.skill import IS_ABLE, SKILL_OF_MEMBER
 
 # An older state belongs to a dialler that has died: its campaign wants no agent.
 FRESH = timedelta(seconds=6)

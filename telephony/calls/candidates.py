@@ -9,7 +9,7 @@ from typing import Any
 from callcentre.core.statements import Statement
 from telephony.models.browser_phone import PHONE_IS_READY
 from telephony.models.callback import CALLBACK_IS_DUE, moment
-from telephony.models.queue import IS_ABLE, SKILL_OF_MEMBER
+from telephony.models.skill import IS_ABLE, SKILL_OF_MEMBER
 
 # An agent who did not take a call does not get it again for this time, and no call-back of its queue. A phone that
 # failed gets no call at all.

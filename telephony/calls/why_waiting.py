@@ -9,7 +9,15 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.statements import Statement, rows_of
 from telephony.calls import campaign_hooks
-from telephony.calls.candidates import CONDITIONS, MEMBERS, ORDER_OF_MEMBERS, ORDER_OF_WAITS, REST, WAITS, values_at
+from telephony.calls.candidates import (
+    CONDITIONS,
+    MEMBERS,
+    ORDER_OF_MEMBERS,
+    ORDER_OF_WAITS,
+    REST,
+    WAITS,
+    values_at,
+)
 from telephony.models import AgentState, Connection
 
 _REST = {"seconds": int(REST.total_seconds())}

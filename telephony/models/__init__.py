@@ -14,8 +14,9 @@ from telephony.models.call_parts import (
 from telephony.models.callback import CallBack, MissedCaller
 from telephony.models.connection import Connection, Leg
 from telephony.models.prompt import CallerStep, Menu, MenuEntry, Prompt
-from telephony.models.queue import AgentSkill, CallerPriority, OpeningHours, Queue, QueueMember, RequiredSkill, Skill
+from telephony.models.queue import OpeningHours, Queue, QueueMember
 from telephony.models.recording import CallerMessage, Recording
 from telephony.models.screen_pop import ScreenPop, TransferShortcut
+from telephony.models.skill import AgentSkill, CallerPriority, RequiredSkill, Skill
 from telephony.models.topic import ConnectionTopic, Topic, TopicField, TopicGroup
 from telephony.models.transcription import EvaluationCriterion, Transcription, TranscriptionUsage
