@@ -185,6 +185,11 @@ def _missed(switch: Switch) -> list[Missed]:
         return []
 
 
+def _has_gone_on(rows: Collection[Leg | AgentLine], channels: Collection[str], silent_since: datetime) -> bool:
+    """Return whether the switch has kept a channel over the interruption: it was not the switch that was lost."""
+    return any(row.channel_id in channels and row.asked_at < silent_since for row in rows)
+
+
 def _mark_cut_off(
     lost: dict[int, list[str]],
     rows: Collection[Leg | AgentLine],
@@ -196,10 +201,7 @@ def _mark_cut_off(
     Without a listener the switch has nowhere to send an answered call, and hangs up. No event says that it rang.
     """
     channel_ids = [channel_id for of_call in lost.values() for channel_id in of_call]
-    if not channel_ids or silent_since is None:
-        return
-    # If the switch has kept a channel over the interruption, it was not the switch that was lost.
-    if not any(row.channel_id in channels and row.asked_at < silent_since for row in rows):
+    if not channel_ids or silent_since is None or not _has_gone_on(rows, channels, silent_since):
         return
     unanswered = Leg.objects.filter(role=Role.CUSTOMER, up_at=None, ended_at=None, hangup_asked_at=None)
     of_calls_out = unanswered.filter(connection__direction=Connection.Direction.OUTBOUND)
@@ -304,9 +306,7 @@ def _restore_talk(connection: Connection) -> None:
         and caller_steps.restore(connection)
     ):
         return
-    elif connection.state in (State.DETECTING, State.PLAYING) or (
-        connection.state == State.WAITING and connection.waiting_since is None
-    ):
+    elif connection.state in (State.DETECTING, State.PLAYING) or _waits_for_dialler(connection):
         # The result, the end of the message or the next agent is awaited: telephony.calls.dialler_calls.
         return
     elif customer in here:
@@ -316,6 +316,14 @@ def _restore_talk(connection: Connection) -> None:
             switch_requests.send("answer", customer.channel_id)
         switch_requests.play_music(customer, connection.music_class)
         consultations.talk_apart(connection)
+
+
+def _waits_for_dialler(connection: Connection) -> bool:
+    """Return whether a dialler's call was answered and has no agent yet."""
+    return connection.state == State.WAITING and connection.waiting_since is None
+
+
+# Standing lines
 
 
 def _lines_left_over(channel_ids: Collection[str], known: Collection[str]) -> list[tuple[int, str, str]]:
@@ -353,6 +361,7 @@ def end_offline_lines(switch: Switch) -> None:
 
 def restore_silence() -> None:
     """Play silence to all lines that are in no call, in case a process died before its request."""
-    idle = AgentLine.objects.filter(ended_at=None, state=AgentLine.State.UP, connection_id=None)
-    for pk in idle.values_list("pk", flat=True):
+    for pk in AgentLine.objects.filter(ended_at=None, state=AgentLine.State.UP, connection_id=None).values_list(
+        "pk", flat=True
+    ):
         lines.silence_idle(pk)
