@@ -15,7 +15,8 @@ from telephony.models.skill import IS_ABLE, SKILL_OF_MEMBER
 USUAL_CALL_SECONDS = 180
 
 _SITUATIONS = Statement("""
-SELECT q.id, w.waiting, w.since, b.callbacks, a.free, a.serving, q.wrap_up_seconds + COALESCE(h.seconds, %s)
+SELECT q.id, w.waiting, w.since, b.callbacks, a.free, a.serving,
+       trunc(q.wrap_up_seconds + COALESCE(h.seconds, %s))::int
 FROM telephony_queue q
 CROSS JOIN LATERAL (
   SELECT count(*) AS waiting, min(c.waiting_since) AS since FROM telephony_connection c
@@ -74,7 +75,7 @@ class Situation:
 
 def situations(queue_ids: Collection[int]) -> dict[int, Situation]:
     rows = rows_of(_SITUATIONS, [USUAL_CALL_SECONDS, list(queue_ids)])
-    return {pk: Situation(*facts, int(handle)) for pk, *facts, handle in rows}
+    return {pk: Situation(*facts) for pk, *facts in rows}
 
 
 def callers(queue: Queue) -> list[dict[str, Any]]:

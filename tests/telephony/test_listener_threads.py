@@ -166,7 +166,7 @@ def test_the_line_of_a_phone_that_went_offline_unheard_ends_after_its_call(liste
     listening.cut(for_good=False)
 
     wait_for(lambda: not lines.has_open(idle.pk), "the line has ended")
-    wait_for(lambda: not lines.has_lasting(busy.pk), "the other line ends after its call")
+    wait_for(lambda: not lines.lasting(busy.pk).exists(), "the other line ends after its call")
     assert lines.has_open(busy.pk)
 
 
