@@ -39,11 +39,7 @@ def test_a_stored_message_opens_one_ticket_with_a_link_to_its_call(queue: Queue,
 
 @pytest.mark.parametrize(
     ("recording", "tickets", "is_due"),
-    [
-        ({"state": "fetching"}, 0, True),
-        ({"state": "ready", "seconds": 1}, 0, False),
-        ({"state": "failed"}, 1, False),
-    ],
+    [({"state": "fetching"}, 0, True), ({"state": "ready", "seconds": 1}, 0, False), ({"state": "failed"}, 1, False)],
 )
 def test_a_message_waits_for_its_recording_and_silence_is_none(recording, tickets, is_due, queue: Queue) -> None:
     message = left(queue, **recording)

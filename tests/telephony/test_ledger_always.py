@@ -120,9 +120,7 @@ def assert_told(agent: Agent) -> None:
 @pytest.mark.slow("runs many examples")
 @pytest.mark.django_db
 @settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(steps=STEPS)
 def test_whatever_is_done_in_whatever_order_the_ledger_is_consistent(db: None, steps: Any) -> None:
@@ -144,9 +142,7 @@ CALL = [("log_in", 0, 0, 0), ("ring", 0, 10, 0), ("talk", 0, 5, 0)]
 @pytest.mark.slow("runs many examples")
 @pytest.mark.django_db
 @settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(
     wrap_up_seconds=st.sampled_from([0, 7]),

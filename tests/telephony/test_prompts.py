@@ -10,16 +10,7 @@ from telephony.calls import caller_steps, reconciliation, switch_events
 from telephony.calls.prompts import language_of
 from telephony.models import Agent, CallerMessage, CallerStep, Connection, Menu, Queue, Recording
 from telephony.switch.base import Ended, KeyPressed, Played, RecordingFinished
-from tests.telephony.callers import (
-    HOTLINE,
-    call_in,
-    distribute,
-    fresh,
-    give_up,
-    member,
-    talk_in,
-    wait_too_long,
-)
+from tests.telephony.callers import HOTLINE, call_in, distribute, fresh, give_up, member, talk_in, wait_too_long
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import MenuFactory, OpeningHoursFactory, PromptFactory, QueueFactory
 

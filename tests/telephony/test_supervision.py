@@ -190,11 +190,7 @@ def test_a_call_that_is_taken_over_is_that_of_the_supervisor(
     moves = [request for request in told(switch) if request[0] in ("stop_listening", "hang_up", "join")]
 
     bridge = f"callcentre-{call.pk}"
-    assert moves == [
-        ("hang_up", f"{bridge}-2"),
-        ("stop_listening", coach),
-        ("join", bridge, "caller-1", coach),
-    ]
+    assert moves == [("hang_up", f"{bridge}-2"), ("stop_listening", coach), ("join", bridge, "caller-1", coach)]
     assert (fresh(call).agent, state(boss), state(anna)) == (boss, "talking", "wrap_up")
     assert offers(call) == [("anna", "answered"), ("boss", "answered")]
     hang_up(coach)
