@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import Admin, actor_of
+from callcentre.admin import Admin, actor_of, never
 from tickets.models import BlockedSender
 from tickets.verbs.received_mails import block_sender
 
@@ -17,10 +17,7 @@ class BlockedSenderAdmin(Admin):
     search_fields = ("entry",)
     search_help_text = _("A part of the address or domain")
     fields = ("entry",)
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: a person blocks another one and deletes this one."""
-        return False
+    has_change_permission = never  # a person blocks another one and deletes this one
 
     def save_model(self, request: HttpRequest, obj: BlockedSender, form: Any, change: bool) -> None:
         obj.pk = block_sender(obj.entry, actor_of(request)).pk

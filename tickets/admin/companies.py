@@ -20,22 +20,17 @@ class CompanyAdmin(UncountedMixin, Admin):
     list_display_links = ("name",)
     search_fields = ("name",)
     search_help_text = _("Part of the name")
+    readonly_fields = ("customers_link", "created_at")
 
     def get_fields(self, request: HttpRequest, obj: Company | None = None) -> Any:
         return ("name", *(("customers_link", "created_at") if obj else ()))
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Company | None = None) -> Any:
-        return ("customers_link", "created_at")
-
     def complete_rows(self, rows: Sequence[Any]) -> None:
         count_customers([*rows])
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Company], search_term: str
-    ) -> tuple[QuerySet[Company], bool]:
+    def found(self, request: HttpRequest, rows: QuerySet[Company], text: str) -> QuerySet[Company]:
         """Search for the whole text: the index takes one condition only."""
-        term = search_term.replace("\0", "").strip()
-        return (queryset.filter(name__icontains=term) if term else queryset), False
+        return rows.filter(name__icontains=text)
 
     @display(description=_("customers"))
     def customers_count(self, company: Any) -> int:

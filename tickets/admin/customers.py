@@ -10,7 +10,17 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import Admin, DeletableMixin, HistoryMixin, UncountedMixin, actor_of, column, display, page_action
+from callcentre.admin import (
+    Admin,
+    DeletableMixin,
+    HistoryMixin,
+    UncountedMixin,
+    actor_of,
+    column,
+    display,
+    never,
+    page_action,
+)
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.admin.scope import AutocompleteSelectFilter, scope_of
@@ -41,6 +51,7 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
     search_help_text = _("Name, number in any spelling, e-mail, identifier or id")
     autocomplete_fields = ("company",)
     actions_detail = ("add_note", "merge")
+    readonly_fields = ("numbers_shown", "created_at", "updated_at")
     change_form_before_template = "admin/tickets/customer_notice.html"
     change_form_outer_before_template = "admin/tickets/customer.html"
     sentences = {
@@ -69,14 +80,10 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
         is_page = request.resolver_match and "object_id" in request.resolver_match.kwargs
         return customers if is_page else customers.current()
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Customer], search_term: str
-    ) -> tuple[QuerySet[Customer], bool]:
-        if search_term.strip():
-            most = customer_search.MAX_FOUND
-            ids = customer_search.ids_found(search_term)
-            queryset = self.rows_found(request, queryset, ids, most, is_cut=len(ids) == most)
-        return queryset, False
+    def found(self, request: HttpRequest, rows: QuerySet[Customer], text: str) -> QuerySet[Customer]:
+        most = customer_search.MAX_FOUND
+        ids = customer_search.ids_found(text)
+        return self.rows_found(request, rows, ids, most, is_cut=len(ids) == most)
 
     @display(description=_("phone number"))
     def number(self, customer: Customer) -> str:
@@ -117,9 +124,6 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
         if obj:
             fieldsets.append((_("Dates"), {"fields": [("created_at", "updated_at")]}))
         return fieldsets
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Customer | None = None) -> tuple[str, ...]:
-        return ("numbers_shown", "created_at", "updated_at") if obj else ()
 
     def history_of(self, obj: Customer) -> list[Entry]:
         changes = list(obj.history.all()[:SHOWN])
@@ -230,9 +234,4 @@ class CustomerSettingsAdmin(Admin):
 
     list_display = ("__str__", "creates_unknown")
     fields = ("creates_unknown",)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: CustomerSettings | None = None) -> bool:
-        return False
+    has_add_permission = has_delete_permission = never

@@ -25,6 +25,7 @@ from callcentre.admin import (
     cut,
     display,
     link,
+    needs,
     page_action,
 )
 from callcentre.admin.base import MAX_SELECTED
@@ -75,6 +76,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
     search_help_text = _("The beginning of the sender's address, or a Message-ID")
     actions = ("retry_selected", "discard_selected", "restore_selected", "block_selected")
     actions_detail = ("retry", "discard")
+    has_decide_permission = needs("tickets.change_receivedmail")
     readonly_fields = ("subject_shown", "message_id_shown", "why_shown", "ticket", "spam_buttons", "size_shown", "raw")
 
     sender_cut = column(lambda mail: cut(mail.sender or "–"), description=_("from"))
@@ -103,14 +105,10 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
             (_("The mail as it came"), {"fields": ("received_at", "size_shown", "raw")}),
         ]
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[ReceivedMail], search_term: str
-    ) -> tuple[QuerySet[ReceivedMail], bool]:
-        if term := search_term.replace("\0", "").strip(" <>"):
-            header_id = ReceivedMail.objects.filter(header_id=term).exclude(header_id="").values("pk")
-            is_of_sender = not header_id.exists()
-            queryset = queryset.filter(sender__startswith=term) if is_of_sender else queryset.filter(pk__in=header_id)
-        return queryset, False
+    def found(self, request: HttpRequest, rows: QuerySet[ReceivedMail], text: str) -> QuerySet[ReceivedMail]:
+        term = text.strip(" <>")
+        header_id = ReceivedMail.objects.filter(header_id=term).exclude(header_id="").values("pk")
+        return rows.filter(pk__in=header_id) if header_id.exists() else rows.filter(sender__startswith=term)
 
     @display(description=pgettext_lazy("of a mail", "subject"))
     def subject_shown(self, mail: ReceivedMail) -> str:
@@ -212,9 +210,6 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
         self._block(request, mails[:MAX_SELECTED])
 
     # Retry and discard
-
-    def has_decide_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return request.user.has_perm("tickets.change_receivedmail")
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         mail = self.get_object(request, object_id)

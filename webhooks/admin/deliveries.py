@@ -17,7 +17,17 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 
-from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedMixin, actor_of, column, display, link, page_action
+from callcentre.admin import (
+    DatesFilter,
+    ReadOnlyAdmin,
+    UncountedMixin,
+    actor_of,
+    column,
+    display,
+    link,
+    needs,
+    page_action,
+)
 from callcentre.admin.lists import ConditionFilter, rows_up_to, takes_all_rows
 from callcentre.admin.scope import AutocompleteSelectFilter
 from callcentre.core.integers import integer_of
@@ -74,15 +84,6 @@ class EventLogAdmin(UncountedMixin, ReadOnlyAdmin):
 
     webhook_name = column(lambda row: str(_related(row, "webhook") or ""), description=_("webhook"))
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        return (self.found(queryset, search_term) if search_term.strip() else queryset), False
-
-    def found(self, queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
-        """Return the rows of the events that a text names."""
-        raise NotImplementedError
-
     @display(description=_("webhook"))
     def webhook_link(self, row: Delivery | Attempt) -> str:
         webhook = _related(row, "webhook")
@@ -111,9 +112,9 @@ class EventAdmin(EventLogAdmin):
 
     date = column(lambda event: _moment(event.created_at), description=_("date"))
 
-    def found(self, queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
-        found = events_found(term)
-        return queryset & found if queryset.query.where else found
+    def found(self, request: HttpRequest, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
+        found = events_found(text)
+        return rows & found if rows.query.where else found
 
     @display(description=_("action"))
     def action_name(self, event: Event) -> str:
@@ -184,6 +185,7 @@ class DeliveryAdmin(EventLogAdmin):
     list_filter = (("webhook", AutocompleteSelectFilter), StateFilter, DeliveryDates)
     actions = ("resend_selected",)
     actions_detail = ("resend",)
+    has_resend_permission = needs("webhooks.change_webhook")
     fields = ("event_link", "subject", "webhook_link", "state", "attempt_count", "next_attempt", "finished")
     readonly_fields = fields
     change_form_outer_after_template = "admin/webhooks/attempts.html"
@@ -197,8 +199,8 @@ class DeliveryAdmin(EventLogAdmin):
         # Without joins: the joined rows may be pruned already, and the planner could begin at the wrong table.
         return super().get_queryset(request).prefetch_related("event", "webhook")
 
-    def found(self, queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
-        return queryset.filter(event_id__in=ids_found(term))
+    def found(self, request: HttpRequest, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
+        return rows.filter(event_id__in=ids_found(text))
 
     @display(description=_("date"))
     def date(self, delivery: Delivery) -> str:
@@ -222,9 +224,6 @@ class DeliveryAdmin(EventLogAdmin):
         return {"attempts": list(obj.attempts.order_by("-id")[:50]) if obj else []}
 
     # Sending again
-
-    def has_resend_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return request.user.has_perm("webhooks.change_webhook")
 
     @admin.action(description=_("Send again"), permissions=["resend"])
     def resend_selected(self, request: HttpRequest, deliveries: QuerySet[Delivery]) -> None:
@@ -288,9 +287,9 @@ class AttemptAdmin(EventLogAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Attempt]:
         return super().get_queryset(request).prefetch_related("webhook", "delivery__event")
 
-    def found(self, queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
-        deliveries = Delivery.objects.filter(event_id__in=ids_found(term)).order_by()
-        return queryset.filter(delivery_id__in=list(deliveries.values_list("pk", flat=True)))
+    def found(self, request: HttpRequest, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
+        deliveries = Delivery.objects.filter(event_id__in=ids_found(text)).order_by()
+        return rows.filter(delivery_id__in=list(deliveries.values_list("pk", flat=True)))
 
     @display(description=_("event"))
     def event_name(self, attempt: Attempt) -> str:

@@ -54,6 +54,7 @@ class WebhookAdmin(HistoryMixin, TargetAdmin):
     list_filter = (HealthFilter,)
     search_fields = ("subscription_url",)
     search_help_text = _("Part of the address")
+    readonly_fields = ("actions_shown", "credentials", "signs_with", "created_at")
     actions = ("enable_selected", "disable_selected")
     actions_detail = (
         "send_test",
@@ -127,9 +128,6 @@ class WebhookAdmin(HistoryMixin, TargetAdmin):
         if obj:
             fieldsets.append((_("Signature"), {"fields": ["signs_with", "created_at"]}))
         return fieldsets
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Webhook | None = None) -> tuple[str, ...]:
-        return ("actions_shown", "credentials", "signs_with", "created_at")
 
     @display(description=_("actions"))
     def actions_shown(self, webhook: Webhook) -> str:
