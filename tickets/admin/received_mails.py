@@ -17,6 +17,7 @@ from django.utils.translation import ngettext, pgettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from callcentre.admin import (
+    Admin,
     DeletableMixin,
     ReadOnlyAdmin,
     UncountedMixin,
@@ -26,6 +27,7 @@ from callcentre.admin import (
     display,
     link,
     needs,
+    never,
     page_action,
 )
 from callcentre.admin.base import MAX_SELECTED
@@ -275,3 +277,17 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
             selected=chosen,
             intro=intro % {"count": len(chosen)},
         )
+
+
+@admin.register(BlockedSender)
+class BlockedSenderAdmin(Admin):
+    """The addresses and domains whose mail is kept apart as spam."""
+
+    list_display = ("entry", "blocked_by", "blocked_at")
+    search_fields = ("entry",)
+    search_help_text = _("A part of the address or domain")
+    fields = ("entry",)
+    has_change_permission = never  # a person blocks another one and deletes this one
+
+    def save_model(self, request: HttpRequest, obj: BlockedSender, form: Any, change: bool) -> None:
+        obj.pk = block_sender(obj.entry, actor_of(request)).pk
