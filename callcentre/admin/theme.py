@@ -48,9 +48,12 @@ def needs(right: str) -> Any:
     return lambda _admin, request, obj=None: bool(request.user.has_perm(right))
 
 
-def never(_admin: Any, _request: Any, obj: Any = None) -> Any:
-    """Refuse what no person may do here: a check of a permission."""
+def _refuse(_admin: Any, _request: Any, obj: Any = None) -> bool:
     return False
+
+
+# The check of a permission that no person has here.
+never: Any = _refuse
 
 
 def page_action(**options: Any) -> Callable[[Function], Function]:

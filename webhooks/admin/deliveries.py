@@ -1,4 +1,4 @@
-"""Events, their deliveries and the attempts: read-only lists of tables with millions of rows."""
+"""Events, their deliveries and the attempts, read-only lists of tables with millions of rows; and resends."""
 
 import json
 from datetime import datetime
@@ -35,48 +35,6 @@ from webhooks.admin.id_ranges import ID, MARGIN, first_event_since, first_id_sin
 from webhooks.models import Attempt, Delivery, Event, Resend
 from webhooks.models.delivery import FAILED_ATTEMPT
 from webhooks.verbs.webhooks import resend_deliveries
-
-COLOURS = {Resend.State.QUEUED: "info", Resend.State.RUNNING: "warning", Resend.State.FINISHED: "success"}
-
-
-@admin.register(Resend)
-class ResendAdmin(ReadOnlyAdmin):
-    """Resends and their progress."""
-
-    list_display = ("created_at", "webhook", "since", "progress", "done_count", "actor_name")
-    list_display_links = ("created_at",)
-    list_select_related = ("webhook",)
-    sortable_by = ()
-    has_own_history = True  # read-only: Django's history would be empty
-    fields = (
-        "webhook_link",
-        "since",
-        "includes_waiting",
-        "state",
-        "done_count",
-        "total_count",
-        "actor_name",
-        "created_at",
-        "finished_at",
-    )
-    readonly_fields = fields
-    change_form_outer_before_template = "admin/webhooks/resend.html"
-
-    class Media:
-        js = ("callcentre/live.js",)
-
-    @display(description=_("state"), label={state.value: colour for state, colour in COLOURS.items()})
-    def progress(self, resend: Resend) -> tuple[str, str]:
-        label = str(resend.get_state_display())
-        return resend.state, f"{label} {resend.percent} %" if resend.state == Resend.State.RUNNING else label
-
-    @display(description=_("webhook"))
-    def webhook_link(self, resend: Resend) -> str:
-        return link(reverse("admin:webhooks_webhook_change", args=[resend.webhook_id]), resend.webhook)
-
-    def page_context(self, request: HttpRequest, obj: Any | None) -> dict[str, Any]:
-        return {"deliveries_url": reverse("admin:webhooks_delivery_changelist")}
-
 
 STATES = {Delivery.State.WAITING: "info", Delivery.State.SUCCEEDED: "success", Delivery.State.FAILED: "danger"}
 WEBHOOK = "webhook__id__exact"
@@ -349,3 +307,45 @@ class AttemptAdmin(EventLogAdmin):
     @display(description=_("first 2 kB of the answer"))
     def answer_shown(self, attempt: Attempt) -> str:
         return format_html('<pre class="cc-pre" tabindex="0">{}</pre>', attempt.answer) if attempt.answer else ""
+
+
+COLOURS = {Resend.State.QUEUED: "info", Resend.State.RUNNING: "warning", Resend.State.FINISHED: "success"}
+
+
+@admin.register(Resend)
+class ResendAdmin(ReadOnlyAdmin):
+    """Resends and their progress."""
+
+    list_display = ("created_at", "webhook", "since", "progress", "done_count", "actor_name")
+    list_display_links = ("created_at",)
+    list_select_related = ("webhook",)
+    sortable_by = ()
+    has_own_history = True  # read-only: Django's history would be empty
+    fields = (
+        "webhook_link",
+        "since",
+        "includes_waiting",
+        "state",
+        "done_count",
+        "total_count",
+        "actor_name",
+        "created_at",
+        "finished_at",
+    )
+    readonly_fields = fields
+    change_form_outer_before_template = "admin/webhooks/resend.html"
+
+    class Media:
+        js = ("callcentre/live.js",)
+
+    @display(description=_("state"), label={state.value: colour for state, colour in COLOURS.items()})
+    def progress(self, resend: Resend) -> tuple[str, str]:
+        label = str(resend.get_state_display())
+        return resend.state, f"{label} {resend.percent} %" if resend.state == Resend.State.RUNNING else label
+
+    @display(description=_("webhook"))
+    def webhook_link(self, resend: Resend) -> str:
+        return link(reverse("admin:webhooks_webhook_change", args=[resend.webhook_id]), resend.webhook)
+
+    def page_context(self, request: HttpRequest, obj: Any | None) -> dict[str, Any]:
+        return {"deliveries_url": reverse("admin:webhooks_delivery_changelist")}
