@@ -14,7 +14,9 @@ from telephony.models import Agent
 from tests.admin_pages import list_of, row_of_each_model
 from tests.backoffice import messages_of, superuser
 from tests.callcentre.factories import UserFactory
-from tests.telephony.factories import AgentFactory
+from tests.campaigns.factories import CampaignFactory
+from tests.telephony.factories import AgentFactory, QueueFactory
+from tests.tickets.factories import TicketQueueFactory
 from tickets.models import Ticket
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
@@ -57,9 +59,7 @@ def test_an_action_with_confirmation_names_the_rows_and_changes_nothing_yet() ->
 
     for model, name in found:
         selected = list(Ticket.objects.all()) if model is Ticket else [rows[model]]
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
+        with CaptureQueriesContext(connection) as queries:
             response = client.act(list_of(model), name, *selected)
         page = response.content.decode()
         if response.status_code == 200 and 'name="apply"' in page and f"<li>{escape(selected[0])}</li>" in page:
@@ -79,6 +79,23 @@ def test_the_page_names_the_rows_that_the_action_changes_and_no_others() -> None
     assert "2 selected" in page
     assert [f"<li>{agent}</li>" in page for agent in (*active, others)] == [True, True, False]
     assert [f'name="_selected_action" value="{agent.pk}"' in page for agent in (*active, others)] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("factory", "name"),
+    [(AgentFactory, "agent"), (CampaignFactory, "campaign"), (QueueFactory, "queue"), (TicketQueueFactory, "queue")],
+)
+def test_rows_are_made_active_and_inactive_from_their_list(factory: Any, name: str) -> None:
+    client = superuser()
+    for action, is_active in (("activate", True), ("deactivate", False)):
+        rows = [factory(is_active=not is_active), factory(is_active=is_active)]
+
+        response = client.act(list_of(type(rows[0])), action, *rows, apply="1")
+
+        assert messages_of(response)[-1] == f"1 {name} {action}d."
+        for row in rows:
+            row.refresh_from_db()
+        assert [row.is_active for row in rows] == [is_active] * 2
 
 
 def test_an_action_without_rows_to_change_needs_no_confirmation_and_others_have_a_limit_of_rows(

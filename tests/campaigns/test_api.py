@@ -243,15 +243,6 @@ def test_all_unknown_logins_are_named_and_no_agent_changes(action: str, api: Api
     assert list(campaign.agents.values_list("login", flat=True)) == ["piotr"]
 
 
-@pytest.mark.parametrize("logins", [None, "anna", {"0": "anna"}, [None], [""], [["anna"]]])
-def test_logins_are_an_array_of_texts(logins: Any, api: ApiClient, campaign: Campaign) -> None:
-    AgentFactory(login="anna")
-
-    response = api.post(f"{CAMPAIGN}/add_agents", {"logins": logins})
-
-    assert {field.partition(".")[0] for field, _ in faults(response)} == {"logins"}
-
-
 # Groups and numbers
 
 
@@ -261,11 +252,8 @@ def test_groups_are_made_and_may_share_a_name(api: ApiClient) -> None:
     made = [{"id": group.pk, "name": "Sales"} for group in CampaignGroup.objects.order_by("id")]
     assert [(answer.status_code, answer.json()) for answer in answers] == [(201, one) for one in made]
     assert api.get("/api/outbound_groups").json() == made
-
-
-@pytest.mark.parametrize("name", ["", None, "   ", "x" * 101])
-def test_a_group_with_an_invalid_name_is_refused(name: Any, api: ApiClient) -> None:
-    assert {field for field, _ in faults(api.post("/api/outbound_groups", {"name": name}))} == {"name"}
+    for name in ("", "x" * 101):
+        assert {field for field, _ in faults(api.post("/api/outbound_groups", {"name": name}))} == {"name"}
 
 
 def test_statistics_count_records_by_system_status(api: ApiClient, campaign: Campaign) -> None:

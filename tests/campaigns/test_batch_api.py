@@ -14,7 +14,7 @@ from callcentre.models import ApiUser
 from campaigns.models import Campaign, Record, RecordChange
 from campaigns.verbs.new_records import NewRecord
 from tests.campaigns.api_calls import BATCH, NUMBER, status_of
-from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory
+from tests.campaigns.factories import AdditionalNumberFactory, RecordFactory
 from tests.conftest import ApiClient
 from tests.telephony.factories import AgentFactory
 
@@ -99,19 +99,6 @@ def test_an_item_names_all_its_faults(api: ApiClient, record: Record) -> None:
     (entry,) = edit(api, {"phone_number": NUMBER, "status_id": status_of(record.campaign, "MY_RECORD").pk}).values()
 
     assert all(name in entry["message"] for name in ("agent_login", "next_call_date"))
-
-
-def test_fields_cannot_be_set_in_a_crm_campaign(api: ApiClient) -> None:
-    RecordFactory(campaign=CampaignFactory(code="DEMO1", crm=True), phone_number=NUMBER)
-
-    assert edit(api, in_city(NUMBER, "Łódź")) == {NUMBER: refusal(E.FIELDS_IN_CRM)}
-
-
-def test_a_number_of_two_records_cannot_be_edited(api: ApiClient, record: Record) -> None:
-    RecordFactory(campaign=record.campaign, phone_number="221234567", duplicate=True)
-
-    assert edit(api, {"phone_number": NUMBER, "next_call_date": NEXT}) == {NUMBER: refusal(E.NUMBER_AMBIGUOUS)}
-    assert not Record.objects.exclude(next_call_at=None).exists()
 
 
 def test_a_batch_writes_history_and_ignores_fields_of_the_single_edit_only(api: ApiClient, record: Record) -> None:

@@ -273,17 +273,6 @@ def test_a_campaign_with_records_can_be_deactivated_but_not_deleted():
     assert (campaign.records.count(), campaign.is_active) == (2, False)
 
 
-@pytest.mark.parametrize("name", ["campaign", "record", "campaigngroup", "dictionarystatus"])
-def test_lists_have_no_action_that_deletes(name):
-    record = RecordFactory(campaign__group=CampaignGroupFactory())
-    objects = {"campaign": record.campaign, "record": record, "campaigngroup": record.campaign.group}
-    objects["dictionarystatus"] = DictionaryStatus.objects.first()
-
-    superuser().act(reverse(f"admin:campaigns_{name}_changelist"), "delete_selected", objects[name], post="yes")
-
-    assert type(objects[name]).objects.filter(pk=objects[name].pk).exists()
-
-
 def test_deleting_an_empty_campaign_deletes_its_statuses_and_fields():
     campaign = CampaignFactory(fields=["city"])
     RecordImportFactory(campaign=campaign)

@@ -12,7 +12,7 @@ from django.urls import reverse
 from campaigns.models import Campaign, RecordImport
 from campaigns.verbs.imports import upload_import
 from tests.backoffice import BackOffice, errors_of, inputs_of, messages_of, page_of, staff, superuser
-from tests.campaigns.factories import CampaignFactory, RecordFactory
+from tests.campaigns.factories import RecordFactory
 from tests.campaigns.import_pages import LIST, POLISH, faults_of, shown_text, upload, uploaded
 
 State = RecordImport.State
@@ -213,12 +213,6 @@ def test_an_import_without_a_phone_number_is_not_started(campaign: Campaign, sen
     assert "One column must be the phone number." in client.page(page_of(given, "columns"))
 
 
-def test_a_crm_campaign_offers_no_fields(db: None) -> None:
-    given = uploaded(CampaignFactory.create(crm=True, fields=["city"]), "phone\n225550101\n")
-
-    assert "field:" not in superuser().page(page_of(given, "columns"))
-
-
 # State, results and permissions
 
 
@@ -296,22 +290,6 @@ def test_a_missing_file_is_reported(campaign: Campaign) -> None:
 # Permissions
 
 PAGES = ("change", "progress", "errors", "columns", "retry")
-
-
-@pytest.mark.parametrize("page", ["upload", "columns", "retry", "start"])
-def test_importing_requires_the_add_permission(campaign: Campaign, sent: list[Any], page: str) -> None:
-    given = uploaded(campaign, "phone\n225550101\n")
-    client = staff("view_recordimport", "view_campaign", "change_campaign", "add_record")
-    calls = {
-        "upload": lambda: upload(client, campaign, POLISH),
-        "columns": lambda: client.get(page_of(given, "columns")),
-        "retry": lambda: client.post(page_of(given, "retry")),
-        "start": lambda: client.post(page_of(given, "columns"), {"start": "1"}),
-    }
-
-    assert calls[page]().status_code == 403
-    assert RecordImport.objects.get().state == State.UPLOADED
-    assert sent == []
 
 
 def test_the_add_permission_is_enough_to_import(campaign: Campaign) -> None:

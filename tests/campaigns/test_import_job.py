@@ -74,15 +74,6 @@ def test_a_queued_import_is_sent_to_a_worker_and_finished(campaign: Campaign, se
         assert file.read().decode("utf-8-sig") == "line,error,phone\r\n3,A phone number has no letters.,x\r\n"
 
 
-def test_an_import_runs_once(campaign: Campaign) -> None:
-    given = queued(campaign, duplicates=RecordImport.Duplicates.ALLOW)
-
-    for _ in range(2):
-        tasks.import_records(given.pk)
-
-    assert Record.objects.count() == 1
-
-
 def test_progress_is_visible_before_the_records(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(due_work, "PROGRESS_SECONDS", 0.01)
     given = queued(campaign, many_numbers(5000))

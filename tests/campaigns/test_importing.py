@@ -269,15 +269,6 @@ def test_the_first_row_with_an_identifier_is_added_even_as_a_duplicate(campaign:
     assert outcome.totals == Totals(read=2, added=1, faulty=1)
 
 
-def test_importing_the_same_file_twice_adds_nothing(campaign: Campaign) -> None:
-    content = "phone,identifier\n225550101,A-1\n225550102,A-2\n"
-    import_text(campaign, content)
-
-    outcome = import_text(campaign, content)
-
-    assert outcome.totals == Totals(read=2, duplicates=2)
-
-
 def test_more_rows_than_one_slice_keep_their_order(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("campaigns.importing.merge._SLICE_ROWS", 100)
     rows = "".join(f"22{number % 900:07},{number}\n" for number in range(1000))

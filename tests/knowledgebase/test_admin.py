@@ -14,7 +14,6 @@ from tests.backoffice import BackOffice, messages_of, staff, superuser
 from tests.conftest import ACTOR
 from tests.knowledgebase.factories import (
     PNG,
-    ArticleChangeFactory,
     ArticleFactory,
     CatalogFactory,
     CategoryFactory,
@@ -279,19 +278,3 @@ def test_searches_without_result_are_dismissed(office: BackOffice) -> None:
 
     assert messages_of(response) == ["1 search dismissed."]
     assert not SearchMiss.objects.exists()
-
-
-# Users who may only view
-
-
-def test_a_user_with_view_permission_cannot_change_articles() -> None:
-    article = ArticleFactory(draft=True)
-    ArticleChangeFactory(article=article)
-    reader = staff("view_article", "view_articlechange", "view_articleversion", "view_searchmiss")
-
-    assert "Nothing in particular." in reader.page(change_url(article))
-    reader.page(url("preview", article.pk))
-    assert reader.post(url("publish", article.pk)).status_code == 403
-    assert reader.post(url("restore", article.newest.pk, model="articleversion")).status_code == 403
-    article.refresh_from_db()
-    assert not article.is_published

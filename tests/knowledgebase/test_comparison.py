@@ -9,7 +9,7 @@ from django.urls import reverse
 from knowledgebase.comparison import MOST_STEPS, Comparison, Paragraph, _Work, compare
 from knowledgebase.models import Article
 from knowledgebase.verbs.articles import edit_article
-from tests.backoffice import BackOffice, staff, superuser
+from tests.backoffice import BackOffice, superuser
 from tests.conftest import ACTOR
 from tests.knowledgebase.factories import ArticleFactory
 
@@ -142,8 +142,3 @@ def test_the_first_version_has_none_before(asked: str, office: BackOffice) -> No
 
     assert "There is no other version." in office.page(f"{url(alone, 1)}?with={asked}")
     assert "/changes" not in office.page(reverse("admin:knowledgebase_article_change", args=[alone.pk]))
-
-
-@pytest.mark.usefixtures("plain_static")
-def test_comparing_needs_the_permission_to_view_articles(article: Article) -> None:
-    assert staff().get(url(article, 2)).status_code == 403

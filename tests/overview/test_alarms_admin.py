@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from callcentre.overview.models import Alarm
-from tests.backoffice import errors_of, page_of, staff, superuser
+from tests.backoffice import errors_of, page_of, superuser
 from tests.campaigns.factories import CampaignFactory
 from tests.overview.factories import AlarmFactory, AlarmMailFactory
 from tests.statements import few_statements
@@ -102,11 +102,3 @@ def test_the_deletion_of_a_raised_alarm_says_that_it_is_over() -> None:
     assert not Alarm.objects.exists()
     cleared = Event.objects.filter(action=EventType.ALARM_CLEARED)
     assert [event.payload["alarm_id"] for event in cleared] == [raised.pk]
-
-
-def test_alarms_need_their_right() -> None:
-    alarm = AlarmFactory()
-
-    assert staff("view_queue").get(LIST).status_code == 403
-    assert staff("view_alarm").get(page_of(alarm)).status_code == 200
-    assert staff("view_alarm").get(ADD).status_code == 403

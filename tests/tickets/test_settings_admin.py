@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from callcentre.core.encryption import decrypt
-from tests.backoffice import errors_of, inputs_of, messages_of, page_of, staff, superuser
+from tests.backoffice import errors_of, inputs_of, page_of, staff, superuser
 from tests.tickets.factories import (
     CannedReplyFactory,
     CustomerFactory,
@@ -200,16 +200,6 @@ def test_opening_hours_are_set_with_their_queue():
     queue.refresh_from_db()
     assert str(queue.opening_hours.get()) == "Monday 08:00–16:00"
     assert queue.first_response_minutes == 120
-
-
-@pytest.mark.parametrize(("action", "expected"), [("activate", True), ("deactivate", False)])
-def test_queues_are_switched_from_the_list(action, expected):
-    queues = [TicketQueueFactory(is_active=not expected), TicketQueueFactory(is_active=expected)]
-
-    response = superuser().act(list_of("ticketqueue"), action, *queues, apply="1")
-
-    assert messages_of(response) == [f"1 queue {action}d."]
-    assert set(TicketQueue.objects.values_list("is_active", flat=True)) == {expected}
 
 
 # Canned replies and marketplaces

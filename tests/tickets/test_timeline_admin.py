@@ -190,14 +190,6 @@ def test_a_mail_without_text_is_refused_and_opens_no_ticket() -> None:
     assert Ticket.objects.count() == before
 
 
-@pytest.mark.parametrize("right", ["view_customer", "add_ticket"])
-def test_writing_needs_the_rights_to_view_customers_and_to_open_tickets(right: str) -> None:
-    customer, client = complete_customer(), staff(right)
-    agent_of(client)
-
-    assert client.get(reverse("admin:tickets_customer_write", args=[customer.pk])).status_code == 403
-
-
 def test_a_new_ticket_begins_with_the_customer_and_the_address() -> None:
     customer, client = complete_customer(), superuser()
     path = client.values(page_of(customer))["new_ticket_url"]

@@ -132,15 +132,6 @@ def test_a_receiver_that_hangs_up_in_the_handshake_is_a_failure(sender: Sender, 
     assert (outcome.status, outcome.error, outcome.has_begun) == (None, "reset", False)
 
 
-@pytest.mark.filterwarnings("ignore:ssl.TLSVersion:DeprecationWarning")
-def test_tls_too_old_is_a_failure(sender: Sender, tmp_path: Path) -> None:
-    tls = tls_for(tmp_path, "127.0.0.1")
-    tls.minimum_version = ssl.TLSVersion.TLSv1
-    tls.maximum_version = ssl.TLSVersion.TLSv1_1
-    with receiver(always(), tls) as running:
-        assert failure_of(sender, running.url).startswith("tls: ")
-
-
 # Connections
 
 

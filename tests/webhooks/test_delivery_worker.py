@@ -10,11 +10,8 @@ from django.utils import timezone
 from standardwebhooks import Webhook as Verifier
 
 from tests.conftest import ACTOR
-from tests.webhooks import answers as odd_answers
 from tests.webhooks.due import database_now, delivered, due, ids, make_due, registered
-from tests.webhooks.factories import WebhookFactory
-from tests.webhooks.receivers import Peer, always, answers, receiver
-from tests.webhooks.sending import Resolve
+from tests.webhooks.receivers import always, answers, receiver
 from webhooks import delivery_worker
 from webhooks.delivery_worker import FAILURES_TO_OPEN, deliver
 from webhooks.models import Delivery, Webhook
@@ -194,19 +191,6 @@ def test_a_receiver_that_says_how_long_it_is_busy_is_sent_nothing_until_then(sta
 # Targets and logs
 
 
-def test_a_name_that_has_come_to_mean_a_forbidden_address_is_not_connected_to(settings: Any, resolve: Resolve) -> None:
-    settings.WEBHOOK_ALLOWED_NETWORKS = []
-    with receiver(always()) as running:
-        webhook: Webhook = WebhookFactory(subscription_url=running.at("crm.client.example"))
-        due(webhook)
-        resolve("crm.client.example", ["127.0.0.1"])
-        deliver(webhook.pk)
-
-    assert running.requests == []
-    assert running.connections == 0
-    assert webhook.attempts.get().error == "forbidden address"
-
-
 def test_neither_secrets_nor_credentials_nor_payloads_are_logged(
     caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -241,23 +225,3 @@ def test_two_kilobytes_of_any_answer_are_stored() -> None:
     answer = webhook.attempts.get().answer
     assert answer.startswith("\ufffd\ufffdxxx")
     assert len(answer) == 2048
-
-
-def test_any_answer_is_stored_as_an_attempt() -> None:
-    left = [*odd_answers.RETRY_AFTER, *odd_answers.BOMBS, *odd_answers.mutated(60, seed=9)]
-    count = len(left)
-
-    def script(peer: Peer) -> None:
-        if peer.request():
-            peer.sock.sendall(left.pop(0))
-
-    with receiver(script) as running:
-        webhook = registered(running)
-        for _ in range(count):
-            due(webhook)
-            Webhook.objects.update(failures_in_a_row=0, open_until=None)
-            deliver(webhook.pk)
-
-    assert len(running.requests) == webhook.attempts.count() == count
-    assert webhook.deliveries.filter(attempt_count=1).count() == count
-    assert not webhook.deliveries.waiting().filter(next_attempt_at__lte=database_now()).exists()

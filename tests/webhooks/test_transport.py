@@ -1,10 +1,8 @@
 """What a delivery sends, and what its receiver may answer."""
 
 import socket
-import threading
 import time
 from collections.abc import Iterable
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -15,7 +13,7 @@ import pytest
 from tests.webhooks import answers
 from tests.webhooks.receivers import Peer, always, receiver, says
 from tests.webhooks.sending import BODY, HEADERS, outcome_of, post
-from webhooks.transport.sender import Sender, _Client
+from webhooks.transport.sender import Sender
 
 CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
 
@@ -82,10 +80,9 @@ def test_an_answer_is_given_back(sender: Sender, status: int) -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-@pytest.mark.parametrize("location", ["{other}", "http://[bad", "http://127.0.0.1:1/", "file:///etc/passwd"])
-def test_a_redirect_is_not_followed(sender: Sender, status: int, location: str) -> None:
+def test_a_redirect_is_not_followed(sender: Sender, status: int) -> None:
     with receiver(always()) as other:
-        outcome = outcome_of(sender, always(status, b"moved", Location=location.format(other=other.url)))
+        outcome = outcome_of(sender, always(status, b"moved", Location=other.url))
 
     assert (outcome.status, outcome.error, outcome.answer) == (status, "", b"moved")
     assert other.connections == 0
@@ -143,33 +140,23 @@ def test_two_kilobytes_of_a_gigabyte_are_read_and_the_connection_is_closed(sende
     ("answer", "expected"),
     [
         (b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nuntil the end", (200, "", b"until the end")),
-        (b"HTTP/1.0 200 OK\r\n\r\nold", (200, "", b"old")),
         # A compressed answer is not unpacked.
         (b"HTTP/1.0 200 OK\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b\x08bomb", (200, "", b"\x1f\x8b\x08bomb")),
         (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", (200, "", b"ok")),
-        (b"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", (200, "", b"ok")),
         (b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 503 No\r\n\r\nno", (503, "", b"no")),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", (200, "", b"ok")),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\ncut", (200, "reset", b"cut")),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n", (200, "reset", b"ok")),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nok\r\n", (200, "protocol", b"")),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\nok\r\n", (200, "protocol", b"")),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nok\r\n", (200, "protocol", b"")),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;" + b"x" * 70_000, (200, "reset", b"")),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: " + b"y" * 70_000, (200, "protocol", b"")),
         (b"", (None, "reset", b"")),
         (b"HTTP/1.1 20", (None, "reset", b"")),
-        (b"HTTP/1.1 200 OK\r\nContent-Le", (None, "reset", b"")),
-        (b"HTTP/1.1 200 OK\r\nX: y\r\n", (None, "reset", b"")),
         (b"SSH-2.0-OpenSSH_9.2p1\r\n", (None, "protocol", b"")),
         (b"HTTP/2 200\r\n\r\n", (200, "", b"")),
-        (b"HTTP/4 200\r\n\r\n", (None, "protocol", b"")),
-        (b"HTTP/1.1 two OK\r\n\r\n", (None, "protocol", b"")),
         (b"HTTP/1.1 101 Switching\r\n\r\n", (None, "reset", b"")),
         (b"\x00\xff\r\n" * 100, (None, "protocol", b"")),
-        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 6000 + b"\r\n", (None, "protocol", b"")),
         (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 110_000 + b"\r\n\r\n", (None, "protocol", b"")),
-        (b"HTTP/1.1 200 OK\r\n" + (b"X: " + b"y" * 60_000 + b"\r\n") * 90 + b"\r\n", (None, "protocol", b"")),
         (b"HTTP/1.1 100 Continue\r\n\r\n" * 20_000, (None, "protocol", b"")),
     ],
 )
@@ -201,45 +188,6 @@ def test_an_odd_answer_leaves_no_token_of_the_url_in_the_log(sender: Sender, cap
         post(sender, running.at("127.0.0.1", "/hook/token-of-the-path?key=token-of-the-query"))
 
     assert "token-of" not in caplog.text
-
-
-def test_a_reset_within_the_answer_is_an_error_that_keeps_what_came(
-    sender: Sender, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    has_come = threading.Event()
-    take = _Client._take_body
-
-    def take_and_tell(self: _Client, piece: bytes) -> int | None:
-        has_come.set()
-        return take(self, piece)
-
-    def script(peer: Peer) -> None:
-        peer.request()
-        peer.sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegun")
-        # The unread rest of the answer is discarded with the connection.
-        has_come.wait(60)
-        peer.reset()
-
-    monkeypatch.setattr(_Client, "_take_body", take_and_tell)
-
-    outcome = outcome_of(sender, script)
-
-    assert (outcome.status, outcome.error, outcome.answer) == (200, "reset", b"begun")
-
-
-def test_an_answer_before_the_whole_body_was_taken_counts(sender: Sender) -> None:
-    def script(peer: Peer) -> None:
-        peer.sock.recv(1000)
-        peer.sock.sendall(b"HTTP/1.1 413 Too large\r\nContent-Length: 3\r\n\r\nbig")
-        peer.sock.shutdown(socket.SHUT_WR)
-        with suppress(OSError):
-            while peer.sock.recv(1_000_000):
-                pass
-
-    with receiver(script) as running:
-        outcome = post(sender, running.url, b"x" * 10_000_000)
-
-    assert (outcome.status, outcome.answer) == (413, b"big")
 
 
 # Failures
