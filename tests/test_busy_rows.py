@@ -68,9 +68,6 @@ def adding_record(campaign: Campaign) -> Any:
     return another_transaction(("SELECT FROM campaigns_campaign WHERE id = %s FOR KEY SHARE", [campaign.pk]))
 
 
-# During an import
-
-
 @pytest.mark.slow("runs threads")
 @pytest.mark.usefixtures("impatient")
 def test_a_campaign_can_be_stopped_and_edited_during_an_import_and_not_deleted() -> None:
@@ -126,9 +123,6 @@ def test_only_deletions_lock_the_key_of_a_row() -> None:
                         name = str(path.relative_to(ROOT))
                         found[name] = found.get(name, 0) + 1
     assert found == DELETING
-
-
-# Answers of the admin
 
 
 @pytest.mark.usefixtures("impatient")

@@ -255,9 +255,6 @@ def test_operations_beyond_the_interface_are_marked() -> None:
     assert not ours & {"create_campaign", "clone_campaign", "create_record", "read_record", "edit_records"}
 
 
-# The service
-
-
 def query_of(operation: Any) -> str:
     """Return a query with all parameters of the operation, and a misspelt one."""
     query = {"agent_logn": "agent1", "status[x]\r\n": "", "limit[]": "1"}

@@ -85,17 +85,11 @@ def test_an_empty_answer_has_neither_type_nor_length(api: ApiClient) -> None:
     assert not {"Content-Type", "Content-Length"} & response.headers.keys()
 
 
-# Request ids
-
-
 def test_every_request_has_an_id_of_its_own(api: ApiClient) -> None:
     ids = {api.get(path)["X-Request-Id"] for path in ("/api/ping", "/api/nothing", "/health/live", "/nothing")}
 
     assert len(ids) == 4
     assert all(len(one) == 13 and int(one, 16) >= 0 for one in ids)
-
-
-# Languages
 
 
 def test_messages_are_english_unless_polish_is_wanted(api: ApiClient) -> None:

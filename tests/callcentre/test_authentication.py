@@ -259,9 +259,6 @@ def test_a_wrong_api_user_is_refused(values: dict[str, Any], user: tuple[ApiUser
     assert ApiUser.objects.count() == 1
 
 
-# Processes
-
-
 def test_a_change_takes_effect_in_every_process_on_its_next_request(servers: list[WebServer], credential: str) -> None:
     def statuses(secret: str) -> list[int]:
         auth = f"committed:{secret}"

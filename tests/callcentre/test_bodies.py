@@ -176,9 +176,6 @@ def test_the_api_and_pages_say_why_a_body_was_not_read(
     assert (page.status_code, "<h1>This" in page.content.decode()) == (status, True)
 
 
-# Writes from a browser
-
-
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "", "nonsense"])
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 def test_a_page_of_another_site_cannot_write_through_the_api(site: str, method: str, api: ApiClient) -> None:

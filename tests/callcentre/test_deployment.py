@@ -81,9 +81,6 @@ def links_without_log_in() -> list[str]:
     return [reverse(str(route.name), kwargs=values) for route, values in zip(public, kwargs, strict=True)]
 
 
-# Sizes
-
-
 def test_the_proxy_limits_bodies_as_the_service_does() -> None:
     forms = file_forms()
     largest = max(settings.DATA_UPLOAD_MAX_MEMORY_SIZE, *(forms[name] for name in forms if name != IMPORT))

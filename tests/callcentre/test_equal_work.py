@@ -69,9 +69,6 @@ def api_users() -> dict[str, str]:
     }
 
 
-# The API
-
-
 @pytest.mark.parametrize("login", ["human", "robot", "rotated", "asleep", "unknown", "Human"])
 def test_a_wrong_secret_costs_one_hash_for_every_login(login: str, api_users: dict[str, str]) -> None:
     answers = []
@@ -104,9 +101,6 @@ def test_after_a_lockout_and_for_a_malformed_credential_no_hash_is_computed(sett
     assert hashes(lambda: ping("one-more", "wrong", REMOTE_ADDR="192.0.2.8")) == 0
     assert hashes(log_in) == 0
     assert hashes(lambda: Client(headers={"authorization": "Basic bm8tY29sb24="}).get("/api/ping")) == 0
-
-
-# The back office
 
 
 @pytest.mark.parametrize("username", ["ewa", "asleep", "outside", "without", "unknown"])

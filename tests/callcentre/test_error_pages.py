@@ -95,9 +95,6 @@ def test_a_refusal_and_a_missing_page_in_polish(path: str, status: int, said: li
     assert all(text in response.content.decode() for text in said)
 
 
-# Missing pages
-
-
 def test_a_missing_page_keeps_the_menu_and_that_of_a_stranger_needs_no_query(client: Client):
     missing = staff("view_apiuser").get("/admin/nothing/of/the/kind")
     with few_statements(0):
@@ -121,9 +118,6 @@ def test_a_views_explanation_of_a_404_is_shown_as_text(monkeypatch):
 
     assert "The address is wrong, or what was here has been deleted." in silent
     assert "No &lt;b&gt;recording&lt;/b&gt; any more." in said
-
-
-# Stale forms
 
 
 @pytest.mark.slow("hashes passwords")
@@ -259,9 +253,6 @@ def test_an_unreadable_request_and_one_without_cookies_get_a_page():
     assert (unreadable.status_code, without_cookies.status_code) == (400, 403)
     assert "This was not understood" in unreadable.content.decode()
     assert "Your browser sent no cookies" in without_cookies.content.decode()
-
-
-# The API
 
 
 def test_the_api_has_no_pages(api: ApiClient, api_client: Callable[..., ApiClient], monkeypatch):

@@ -110,9 +110,6 @@ def test_an_upper_bound_is_never_before_its_lower_bound(wall: datetime) -> None:
         assert parse_instant(text, is_upper_bound=True) >= parse_instant(text)
 
 
-# Times out
-
-
 def test_times_are_written_in_the_configured_zone_to_the_minute_and_unset_ones_empty() -> None:
     assert minute(datetime(2026, 7, 15, 22, 30, 59, tzinfo=UTC)) == "2026-07-16 00:30"
     assert minute(parse_instant("2026-03-29 02:30")) == "2026-03-29 03:30"

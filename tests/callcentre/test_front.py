@@ -322,9 +322,6 @@ def test_a_client_that_reads_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch
     assert (stream.is_closed, file.closed) == (True, True)
 
 
-# Requests
-
-
 def test_the_wsgi_environment_of_a_request() -> None:
     environ = environ_of(scope("PUT", "/a%2Fb%C5%82", host="callcentre.example", content_type="text/plain"))
 

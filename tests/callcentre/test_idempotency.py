@@ -105,9 +105,6 @@ def test_a_get_with_a_key_is_a_get(api: ApiClient) -> None:
         assert "Idempotent-Replayed" not in response
 
 
-# Kept answers
-
-
 @pytest.mark.parametrize(
     ("path", "body", "status", "make"),
     [
@@ -166,9 +163,6 @@ def test_a_temporary_failure_is_not_kept_and_its_work_is_undone(
     assert "Idempotent-Replayed" not in response
 
 
-# Keys
-
-
 @pytest.mark.parametrize(
     ("key", "status"),
     [
@@ -178,9 +172,6 @@ def test_a_temporary_failure_is_not_kept_and_its_work_is_undone(
 )
 def test_any_text_of_255_characters_at_most_may_be_a_key(key: str, status: int, api: ApiClient) -> None:
     assert [post(api, "outbound_groups", {"name": "Sales"}, key).status_code for _ in range(2)] == [status, status]
-
-
-# Storage
 
 
 def test_the_answer_is_stored_encrypted_and_the_key_not_at_all(api: ApiClient) -> None:
@@ -204,9 +195,6 @@ def test_answers_are_forgotten_after_24_hours_and_not_before(settings: Any) -> N
 
     assert list(IdempotencyRecord.objects.all()) == [young]
     assert prune_idempotency.name in {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
-
-
-# Simultaneous requests
 
 
 def test_simultaneous_requests_with_one_key_run_once(servers: list[WebServer], credential: str) -> None:
@@ -277,9 +265,6 @@ def test_a_waiting_request_runs_if_the_first_fails(committed_api: ApiClient, mon
 
     assert sorted(answer.status_code for answer in answers) == [201, 409]
     assert CampaignGroup.objects.count() == 1
-
-
-# Crashes
 
 
 def test_a_database_that_goes_away_in_the_middle_leaves_neither_work_nor_key(

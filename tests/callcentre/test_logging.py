@@ -193,9 +193,6 @@ def test_a_task_logs_under_the_id_of_the_request_that_started_it(lines: Lines, d
     assert "request_id" not in idle
 
 
-# Processes
-
-
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """Return the environment of a process that writes its log to a pipe."""

@@ -127,9 +127,6 @@ def test_unknown_methods_are_one_series(client: Client) -> None:
     assert all("other" in labels for labels in new)
 
 
-# Access
-
-
 @pytest.mark.parametrize(
     ("status", "headers", "networks"),
     [
@@ -151,9 +148,6 @@ def test_metrics_are_for_operators(
     assert client.get("/metrics", **headers).status_code == status
 
 
-# Tasks
-
-
 def sample(name: str, **labels: str) -> float:
     return REGISTRY.get_sample_value(name, labels) or 0
 
@@ -169,9 +163,6 @@ def test_a_task_is_counted_with_its_outcome_and_its_wait_or_as_lost() -> None:
     for outcome in ("SUCCESS", "LOST"):
         assert sample("callcentre_task_seconds_count", task="tests.counted", outcome=outcome) == 1
     assert 3 <= sample("callcentre_task_wait_seconds_sum", task="tests.counted") < 4
-
-
-# Several processes
 
 
 # A forked process counts apart from its parent, which lives on.
@@ -203,9 +194,6 @@ def test_processes_add_up_in_one_folder_and_continue_the_files_of_those_that_end
 
     assert "callcentre_queries_total 15.0" in said.stdout
     assert len(list(folder.glob("counter_*.db"))) == 2
-
-
-# The dashboard
 
 
 def test_the_dashboard_asks_for_metrics_that_exist(client: Client) -> None:

@@ -216,9 +216,6 @@ def test_several_processes_together_never_exceed_the_limit(limit: int, in_one_mi
     assert admitted >= limit - 2 * (limit // rate_limits.SHARES)
 
 
-# Without Redis
-
-
 Attempts = list[tuple[float | None, float | None]]
 
 

@@ -68,9 +68,6 @@ def await_readiness(server: WebServer) -> None:
     wait_for(lambda: server.request("GET", "/health/ready").status == 200)
 
 
-# Slow clients
-
-
 @pytest.mark.parametrize("credential_is_right", [False, True], ids=["strangers", "users"])
 def test_many_trickling_bodies_delay_no_other_request(
     server: WebServer, credential: str, credential_is_right: bool
@@ -120,9 +117,6 @@ def test_clients_that_do_not_read_their_file_delay_no_other_request(server: WebS
     assert ask(server, "/api/ping", auth=credential).status == 204
     for client in [large, *clients]:
         client.close()
-
-
-# Bodies of unknown senders
 
 
 @pytest.mark.parametrize(

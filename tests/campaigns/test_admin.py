@@ -25,9 +25,6 @@ LIST = reverse("admin:campaigns_campaign_changelist")
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "counted_again")]
 
 
-# The front page
-
-
 def test_the_front_page_shows_progress_of_active_campaigns_and_the_time_of_counting(time_machine):
     time_machine.move_to("2026-11-21 12:30:15+00:00", tick=False)
     campaign = CampaignFactory(name="Spring offer")
@@ -69,9 +66,6 @@ def test_the_front_page_shows_why_an_active_campaign_is_not_dialled(values, warn
     assert warning in superuser().page(INDEX)
 
 
-# The list
-
-
 def test_the_list_keeps_dates_on_one_line_and_groups_digits():
     campaign = CampaignFactory(start_date=date(2026, 11, 2), end_date=date(2026, 12, 18))
     CampaignFactory(start_date=date(2026, 11, 3))
@@ -103,9 +97,6 @@ def test_a_campaign_is_found_by_its_id():
     campaigns = [CampaignFactory(code=code) for code in ("SPRNG", "AUTMN")]
 
     assert shown(superuser().page(LIST, q="sprng"), *campaigns) == campaigns[:1]
-
-
-# Groups and dictionary
 
 
 def test_groups_with_the_same_name_are_listed_with_their_ids():

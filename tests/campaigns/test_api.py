@@ -209,9 +209,6 @@ def test_an_edit_is_checked_with_the_unchanged_values(api: ApiClient) -> None:
     assert faults(response) == {("end_date", E.END_BEFORE_START), ratios, ("order", E.OUT_OF_RANGE)}
 
 
-# Agents
-
-
 def test_agents_are_added_and_removed_any_number_of_times(api: ApiClient, campaign: Campaign) -> None:
     for login in ("anna", "ewa", "piotr"):
         AgentFactory(login=login)
@@ -241,9 +238,6 @@ def test_all_unknown_logins_are_named_and_no_agent_changes(action: str, api: Api
     entries = {("logins.1", E.EMPTY), ("logins.2", E.NOT_TEXT), ("logins.3", E.NOT_TEXT)}
     assert faults(unread) == entries | {("logins", E.AGENTS_NOT_FOUND)}
     assert list(campaign.agents.values_list("login", flat=True)) == ["piotr"]
-
-
-# Groups and numbers
 
 
 def test_groups_are_made_and_may_share_a_name(api: ApiClient) -> None:

@@ -114,9 +114,6 @@ def test_a_batch_writes_history_and_ignores_fields_of_the_single_edit_only(api: 
     assert (change.from_system_status, change.to_system_status) == ("TO_CALL", "CALL_PROGRESSIVE")
 
 
-# The same record twice
-
-
 @pytest.mark.parametrize(
     ("items", "answer", "cities"),
     [
@@ -273,9 +270,6 @@ def test_added_records_have_the_order_of_the_request(api: ApiClient, campaign: C
     api.post(BATCH, {"records": [{"phone_number": number} for number in numbers]})
 
     assert list(campaign.records.order_by("id").values_list("phone_number", flat=True)) == numbers
-
-
-# Malformed bodies, and the size
 
 
 @pytest.mark.parametrize(

@@ -287,8 +287,6 @@ def test_a_missing_file_is_reported(campaign: Campaign) -> None:
     assert messages_of(response) == ["The file is not there any more."]
 
 
-# Permissions
-
 PAGES = ("change", "progress", "errors", "columns", "retry")
 
 

@@ -80,8 +80,6 @@ def test_a_crm_campaign_gets_no_fields() -> None:
     assert MAKE not in page
 
 
-# Numbers that are not valid
-
 NUMBERS = "phone\n22 555\n22 555 01 01\n101\n"
 
 
@@ -120,9 +118,6 @@ def test_an_option_refuses_numbers_that_are_not_valid(campaign: Campaign) -> Non
     content = "phone,phone2\n22 555 01 04,22 555\n22 555 01 02,22 555 01 03\n"
     import_text(campaign, content, refuses_invalid=True)
     assert numbers_of(campaign) == ["+48225550101", "+48225550102"]
-
-
-# The audit log
 
 
 def test_an_import_is_one_entry_of_the_audit_log_and_records_keep_their_histories(committed_db: None) -> None:

@@ -281,9 +281,6 @@ def test_more_rows_than_one_slice_keep_their_order(campaign: Campaign, monkeypat
     assert [row[0] for row in outcome.errors] == [str(line) for line in range(902, 1002)]
 
 
-# History
-
-
 def test_every_imported_record_has_one_entry_in_its_history(campaign: Campaign) -> None:
     RecordFactory.create(campaign=campaign, phone_number="+48225550101")
 

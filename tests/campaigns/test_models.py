@@ -103,9 +103,6 @@ def test_a_campaign_has_each_status_once(name: str) -> None:
         RecordStatusFactory(campaign=status.campaign, **{name: getattr(status, name)})
 
 
-# Records
-
-
 def test_the_database_has_one_primary_record_for_a_number_and_campaign() -> None:
     record = RecordFactory()
     RecordFactory(campaign=record.campaign, phone_number=record.phone_number, duplicate=True)
@@ -133,9 +130,6 @@ def test_a_new_record_has_the_first_status_to_call_or_none() -> None:
     campaign.statuses.filter(system_status=SystemStatus.TO_CALL).delete()
     record = added(campaign)
     assert (record.status, record.system_status) == (None, "TO_CALL")
-
-
-# Removing
 
 
 def test_removing_the_primary_record_promotes_the_oldest_of_its_number_in_the_campaign() -> None:

@@ -181,9 +181,6 @@ def test_records_are_assigned_and_unassigned():
     assert set(Record.objects.values_list("agent", flat=True)) == {None}
 
 
-# History
-
-
 def test_a_change_of_a_deleted_record_is_listed():
     record = RecordFactory()
     record.history.create(actor_kind="system", actor_name="system", action="edit", to_status="Done")

@@ -221,9 +221,6 @@ def test_an_exact_identifier_precedes_one_without_the_trailing_slash(api: ApiCli
     assert [ids[pk] for pk in found] == ["abc", "abc/", "abc/", "abc//", "x"]
 
 
-# Additional numbers
-
-
 def test_additional_numbers_are_searched_on_request_after_those_of_records(api: ApiClient, campaign: Campaign) -> None:
     AdditionalNumberFactory(phone_number="601000001")  # of another campaign
     query = "?search_in_additional_numbers=true"

@@ -78,9 +78,6 @@ def test_the_deletion_of_an_entry_frees_its_records() -> None:
     assert Record.objects.get().held_until is None
 
 
-# Legal hours
-
-
 def test_the_rule_of_the_united_states_is_delivered() -> None:
     row = LegalHours.objects.get()
     assert (row.prefix, f"{row.begins_at:%H:%M}", f"{row.ends_at:%H:%M}") == ("1", "08:00", "21:00")

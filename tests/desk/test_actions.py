@@ -203,9 +203,6 @@ def test_the_topic_ends_the_wait_and_ready_does_not(desk: Desk) -> None:
     assert AgentState.objects.get(ended_at=None).pause == lunch
 
 
-# The standing line
-
-
 def test_the_standing_line_begins_and_ends(switch_that_answers: None) -> None:
     desk = desk_of(has_line=True)
 

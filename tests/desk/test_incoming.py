@@ -165,9 +165,6 @@ def test_calls_chats_and_tickets_of_others_are_not_shown(desk: Desk, other: Desk
     assert bar_of(desk) == ""
 
 
-# Offered records
-
-
 def test_an_offered_record_can_be_called(desk: Desk) -> None:
     offer = RecordOfferFactory(agent=desk.agent, record__campaign__name="Renewals")
     number = offer.campaign.records.get().phone_number
@@ -372,9 +369,6 @@ def test_an_agent_sees_a_supervisor_by_a_setting_only(settings: Any, is_shown: b
 
     said = "A supervisor is in your call: boss whispers to the agent"
     assert (said in bar_of(desk)) == is_shown
-
-
-# Pages of other programs
 
 
 def test_the_bar_opens_the_page_of_another_program_at_its_moment(desk: Desk) -> None:

@@ -177,9 +177,6 @@ def test_the_preview_is_a_frame_of_its_own_without_scripts(office: BackOffice) -
     assert "default-src 'none'" in document
 
 
-# Images
-
-
 def upload(office: BackOffice, content: bytes) -> Any:
     return office.post(url("images"), {"image[0]": SimpleUploadedFile("a.png", content, "image/png")})
 
@@ -249,9 +246,6 @@ def test_a_catalog_with_articles_stays(office: BackOffice) -> None:
     empty = CatalogFactory()
     office.post(url("delete", empty.pk, model="catalog"), {"post": "yes"})
     assert not Catalog.objects.filter(pk=empty.pk).exists()
-
-
-# Reports
 
 
 def test_the_front_page_shows_what_readers_miss_and_what_did_not_help(office: BackOffice) -> None:

@@ -108,9 +108,6 @@ def test_images_have_a_whole_address_that_needs_no_credential_once_their_article
     assert (shown.status_code, shown["Content-Type"]) == (200, "image/png")
 
 
-# Lists
-
-
 def test_catalogs_are_listed_with_their_categories_in_order(api: ApiClient) -> None:
     catalog = CatalogFactory(name="Help", language="english")
     last, first = CategoryFactory(catalog=catalog, order=2), CategoryFactory(catalog=catalog, order=1)

@@ -220,9 +220,6 @@ def test_images_without_an_article_are_deleted_after_a_day_and_old_searches_too(
     assert list(SearchMiss.objects.all()) == [kept]
 
 
-# Adjectives
-
-
 def test_articles_that_more_readers_found_useless_are_voted_down_worst_first() -> None:
     liked, bad, worst = ArticleFactory(), ArticleFactory(), ArticleFactory()
     for article, positive, negative in ((liked, 2, 1), (bad, 1, 2), (worst, 0, 5)):

@@ -351,9 +351,6 @@ def test_several_words_of_one_beginning_in_a_title_stand_out(title: str, is_mark
     assert rows_of(statement, [article.pk]) == [(is_marked,)]
 
 
-# Counting
-
-
 def test_words_are_counted_where_articles_have_changed() -> None:
     category = CategoryFactory()
     ArticleFactory(category=category, title="Password", content="<p>reset reset</p>")

@@ -172,9 +172,6 @@ def test_the_watch_takes_the_same_queries_for_all_alarms() -> None:
         assert watch() == 0
 
 
-# Several workers
-
-
 @pytest.mark.django_db(transaction=True)
 def test_workers_at_once_raise_an_alarm_once() -> None:
     for _ in range(5):
@@ -209,9 +206,6 @@ def test_a_worker_that_dies_leaves_no_part_of_a_change(monkeypatch: pytest.Monke
 
     assert is_raised(alarm)
     assert (len(events()), AlarmMail.objects.count()) == (1, 1)
-
-
-# Mails
 
 
 def test_recipients_get_a_mail_in_the_language_of_the_alarm_when_it_is_raised_and_when_it_is_over() -> None:

@@ -171,9 +171,6 @@ def test_what_needs_a_person_comes_first_then_people_then_the_rest(noon: datetim
     assert {row["key"] for row in parts["queues"]["rows"]} == {f"queue-{busy.pk}", f"queue-{quiet.pk}"}
 
 
-# Charts
-
-
 def test_the_chart_of_calls_counts_each_hour_as_the_table_has_it(busy: Queue) -> None:
     client = superuser()
 
@@ -210,9 +207,6 @@ def test_the_chart_of_tickets_counts_each_hour(noon: datetime) -> None:
     assert rows_behind(client, {"url": ended["urls"][10]}) == [closed]
 
 
-# Tickets
-
-
 def test_overdue_and_soon_due_tickets_are_counted_as_their_views_list_them(noon: datetime) -> None:
     dues = {
         "late by response": {"response_due_at": -5, "resolution_due_at": 30},
@@ -241,9 +235,6 @@ def test_overdue_and_soon_due_tickets_are_counted_as_their_views_list_them(noon:
     assert soon == ["soon by response", "response is not owed", "postponed, soon", "soon by resolution"]
     assert [tiles[key]["text"] for key in due_tickets.KINDS] == ["2", "1", "4"]
     assert [row.subject for row in rows_behind(client, {"url": f"{tiles['soon']['url']}&q=response"})] == soon[:2]
-
-
-# Campaigns
 
 
 def test_a_campaign_shows_its_dialling_and_its_drops() -> None:
@@ -292,9 +283,6 @@ def test_a_campaign_that_does_not_dial_says_why(values: dict[str, Any], word: st
     assert (state["text"], state.get("note")) == (word, reason)
 
 
-# Agents
-
-
 def test_agents_show_their_state_and_its_beginning() -> None:
     agent = AgentFactory(login="anna")
     presence.log_in(agent, ACTOR)
@@ -314,8 +302,6 @@ def test_agents_show_their_state_and_its_beginning() -> None:
     counts = {tile["key"]: tile["text"] for tile in part["tiles"]}
     assert (counts["state-paused"], counts["state-logged_out"], counts["state-free"]) == ("1", "1", "0")
 
-
-# Rights
 
 ALL = ("notes", "tiles", "agents", "queues", "campaigns", "chart-calls", "chart-tickets")
 

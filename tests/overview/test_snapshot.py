@@ -1,7 +1,9 @@
-"""One reading of the figures for all viewers, and its number of queries."""
+"""One reading of the figures for all viewers, its number of queries, and the notes of what does not work."""
 
+import time
 from typing import Any
 
+import orjson
 import pytest
 import redis
 from django.core.cache import cache
@@ -11,14 +13,15 @@ from django.utils import timezone
 from callcentre.core.redis_client import client
 from callcentre.overview import figures, snapshot
 from telephony.verbs import presence
-from tests.backoffice import staff, superuser
+from tests.backoffice import page_of, staff, superuser
+from tests.callcentre.factories import HeartbeatFactory
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.conftest import ACTOR
 from tests.overview.factories import AlarmFactory
-from tests.overview.reading import notes_of, parts_of
+from tests.overview.reading import answer_of, notes_of, parts_of
 from tests.statements import few_statements
 from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory, QueueMemberFactory
-from tests.tickets.factories import TicketFactory, TicketQueueFactory
+from tests.tickets.factories import ReceivedMailFactory, TicketFactory, TicketQueueFactory
 from tests.webhooks.factories import WebhookFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
@@ -157,3 +160,53 @@ def test_the_wallboard_has_no_menu_and_keeps_the_session_of_a_viewer_only() -> N
     assert reverse("admin:telephony_queue_changelist") not in page
     assert "data-keeps" not in staff("view_queue", "change_queue").page(address)
     assert "data-keeps" not in superuser().page(address)
+
+
+def test_what_does_not_work_is_said_first() -> None:
+    WebhookFactory(failing=True, subscription_url="https://ill.invalid/")
+    TicketQueueFactory(name="Post", imap_host="mail.us.example", failing_since=timezone.now(), poll_error="no route")
+    ReceivedMailFactory(quarantined=True)
+    CampaignFactory(is_dialling=True)
+    alarm = AlarmFactory(raised=True, name="Too many", queue__name="Hotline")
+
+    answer = answer_of(superuser())
+    notes = {note["key"].partition("-")[0]: note for note in answer["parts"][0]["notes"]}
+
+    assert list(notes) == ["alarm", "pbx", "dialler", "beat", "workers", "mailbox", "quarantine", "webhook"]
+    assert notes["alarm"]["text"] == "Alarm: Too many"
+    assert notes["alarm"]["note"] == "Hotline: more than 2 callers wait"
+    assert notes["alarm"]["url"] == page_of(alarm.queue)
+    assert notes["dialler"]["text"] == "1 campaign is to be dialled, and no dialler has it."
+    assert "no route" in notes["mailbox"]["note"]
+    assert "https://ill.invalid/" in notes["webhook"]["text"]
+
+
+def test_a_process_without_a_heartbeat_is_said() -> None:
+    client = superuser()
+    for queue in ("beat", "calls", "default", "reports", "webhooks"):
+        HeartbeatFactory(process=queue)
+    silent = HeartbeatFactory(process="mail", silent=True)
+
+    notes = notes_of(client)
+    assert "beat" not in notes
+    assert notes["workers"]["text"] == "No worker runs for these tasks, which wait: mail."
+
+    silent.beat_at = timezone.now()
+    silent.save()
+    assert "workers" not in notes_of(client)
+
+
+def test_tasks_that_no_worker_takes_are_said() -> None:
+    def message(age: float) -> bytes:
+        return orjson.dumps({"headers": {"published_at": time.time() - age}})
+
+    waiting = {"cc:mail": message(90), "cc:webhooks": message(5), "cc:calls": message(1)}
+    try:
+        for queue, oldest in waiting.items():
+            client().rpush(queue, oldest)
+        notes = notes_of(superuser())
+    finally:
+        client().delete(*waiting)
+
+    assert [key for key in notes if key.startswith("worker-")] == ["worker-mail"]
+    assert "“mail” wait for 1.5 min" in notes["worker-mail"]["text"]

@@ -266,9 +266,6 @@ def test_the_slower_of_two_workers_removes_its_file(monkeypatch: pytest.MonkeyPa
     assert (export.state, export.attempt_count, is_stored(export, 1)) == ("running", 2, False)
 
 
-# How far an export says that it is: it goes on and on, and is at the end with the last line, not before
-
-
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
 

@@ -223,9 +223,6 @@ def test_a_file_too_large_for_a_mail_is_linked(owed: ExportMail, settings: Any) 
     assert f"https://callcentre.example/admin/reports/export/{owed.export_id}/change/" in mail.outbox[0].body
 
 
-# The back office
-
-
 @pytest.mark.slow("opens many pages")
 @pytest.mark.django_db
 @pytest.mark.usefixtures("plain_static")

@@ -209,9 +209,6 @@ def test_every_report_has_its_words() -> None:
         assert all(measure.sentence for measure in report.measures if measure.in_api)
 
 
-# The answers of all reports against the OpenAPI document
-
-
 @pytest.mark.slow("asks for every report")
 def test_answers_fit_their_schemas_and_a_figure_is_nullable_if_some_answer_has_null(api: ApiClient) -> None:
     span = {"date_from": "2026-10-24 18:00", "date_to": "2026-10-26 08:00"}

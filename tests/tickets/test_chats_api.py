@@ -7,17 +7,13 @@ import pytest
 
 from callcentre.core.times import minute, zone
 from tests.conftest import ApiClient
+from tests.contract import faults
 from tests.telephony.factories import AgentFactory, QueueFactory
 from tests.tickets.factories import ChatFactory, ChatMessageFactory
 from tickets.models import Chat, ChatMessage
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
-
-
-def faults(response: Any, status: int = 400) -> list[tuple[int, str | None]]:
-    assert response.status_code == status, response.content
-    return [(error["code"], error.get("field")) for error in response.json()["errors"]]
 
 
 def at(hour: int) -> datetime:

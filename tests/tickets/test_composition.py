@@ -70,9 +70,6 @@ def a_file(filename: str, content: bytes) -> StoredFile:
     )
 
 
-# Conversations
-
-
 def test_a_mail_references_all_earlier_mails_and_keeps_the_subject(settings: Any) -> None:
     ticket = TicketFactory(subject="Odp: Re: Broken  lamp")
     received(ticket, "first@client.example")
@@ -110,9 +107,6 @@ def test_an_invalid_message_id_is_not_referenced(settings: Any) -> None:
     received(ticket, "żółw@client.example")
 
     assert mail_of(reply(ticket), settings)["References"] == "<good@client.example>"
-
-
-# Protection against injected headers
 
 
 @pytest.mark.parametrize("break_", ["\r\n", "\n", "\r", "\x0b", "\x85", "\u2028", "\r\n "])
@@ -286,9 +280,6 @@ def test_a_long_conversation_needs_no_more_queries() -> None:
 
     with few_statements(3):
         compose(due)
-
-
-# To all, and with canned texts
 
 
 def test_a_reply_to_all_goes_to_all_others() -> None:

@@ -70,9 +70,6 @@ def test_the_query_count_of_a_search_is_constant():
         client.page(LIST, q="Kowal")
 
 
-# The page
-
-
 def test_the_query_count_of_a_customers_page_is_constant():
     customer = CustomerFactory(of_company=True, email="jan@client.example", phone_numbers=["+48225550101"])
     for number in range(15):

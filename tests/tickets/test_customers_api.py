@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ApiClient
+from tests.contract import faults
 from tests.tickets.factories import CompanyFactory, CustomerFactory, CustomFieldFactory
 from tickets.models import Company, Customer, CustomerNumber
 from webhooks.models import Event
@@ -14,11 +15,6 @@ pytestmark = pytest.mark.django_db
 
 def number(customer: Customer, raw: str, normal: str) -> None:
     CustomerNumber.objects.create(customer=customer, phone_number=raw, number=normal)
-
-
-def faults(response: Any) -> list[tuple[int, str | None]]:
-    assert response.status_code == 400, response.content
-    return [(error["code"], error.get("field")) for error in response.json()["errors"]]
 
 
 def test_create_and_read_a_customer(api: ApiClient) -> None:

@@ -204,9 +204,6 @@ def test_payloads_have_the_documented_fields_and_types(recorded: Callable[[], Re
             assert None in (value, example[name]) or type(value) is type(example[name])
 
 
-# In the transaction of the change
-
-
 # The rows before the change, and the verb.
 CHANGES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "open": (TicketQueueFactory, lambda queue: open_ticket(ACTOR, subject="S", body="B", queue_id=queue.pk)),

@@ -144,9 +144,6 @@ def test_a_sent_message_is_not_sent_again():
     assert set(Dispatch.objects.values_list("pk", "state")) == {(sent.pk, "sent"), (failed.pk, "queued")}
 
 
-# Ratings and files
-
-
 def test_ratings_are_found_by_their_value():
     good, bad = RatingFactory(value=5), RatingFactory(value=1)
 

@@ -207,9 +207,6 @@ def test_spam_is_deleted_after_thirty_days_with_its_file() -> None:
     assert default_storage.exists(young.path)
 
 
-# Bounces
-
-
 def test_the_next_reply_to_an_address_that_bounced_warns_until_a_mail_comes_from_it(own_storage: Path) -> None:
     ticket, sending = answered(sender="jan@client.example", source="email")
     warning = "The last mail to jan@client.example could not be delivered"

@@ -83,9 +83,6 @@ def test_other_verbs_keep_the_first_response(api: ApiClient) -> None:
     assert first_response(ticket) == after(10)
 
 
-# Later messages of the customer
-
-
 def chain(length: int = 3) -> tuple[Ticket, Ticket]:
     """Return the first and the last of a chain of merged tickets. Merges keep chains short, but rows may hold any."""
     first, *others = TicketFactory.create_batch(length, created_at=START)

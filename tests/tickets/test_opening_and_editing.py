@@ -6,6 +6,7 @@ import pytest
 
 from callcentre.core.errors import ErrorCode, Invalid
 from tests.conftest import ACTOR, ApiClient
+from tests.contract import faults
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import (
     CustomerFactory,
@@ -24,11 +25,6 @@ from webhooks.models import Event
 pytestmark = pytest.mark.django_db
 
 LINES = "Jan\r\nBcc: eva@client.example"
-
-
-def faults(response: Any) -> list[tuple[int, str | None]]:
-    assert response.status_code == 400, response.content
-    return [(error["code"], error.get("field")) for error in response.json()["errors"]]
 
 
 @pytest.mark.parametrize(
@@ -269,9 +265,6 @@ def test_unchanged_sender_is_not_checked_again(api: ApiClient) -> None:
 
     assert api.put(f"/api/tickets/{ticket.pk}", {"from": ticket.sender, "tags": ["a"]}).status_code == 204
     assert sender_of(ticket)[0] == "Anna anna@client.example"
-
-
-# Mails to customers who have not written: each opens a ticket whose first message is the agent's
 
 
 def write(customer: Customer, agent_login: str = "anna") -> Message:

@@ -8,6 +8,7 @@ from time_machine import travel
 
 from callcentre.models import ApiUser
 from tests.conftest import ApiClient
+from tests.contract import faults
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CustomerFactory, MessageFactory, StoredFileFactory, TicketFactory
 from tickets.models import CustomerNote, Dispatch, Message, Source, StoredFile, Ticket, TicketStatus, TicketSubstatus
@@ -35,17 +36,10 @@ def post(api: ApiClient, ticket: Ticket, action: str, **body: Any) -> Any:
     return api.post(f"/api/tickets/{ticket.pk}/{action}", body)
 
 
-def faults(response: Any) -> list[tuple[int, str | None]]:
-    assert response.status_code == 400, response.content
-    return [(error["code"], error.get("field")) for error in response.json()["errors"]]
-
-
 def ticket_of_kind(kind: str, **values: Any) -> Ticket:
     ticket: Ticket = TicketFactory(status=TicketStatus.objects.get(kind=kind), created_at=BORN, **values)
     return ticket
 
-
-# Refused values of every field of every body, with the code and the field of the fault
 
 TEXTS = [
     ({}, [(100001, "TEXT")]),
@@ -231,9 +225,6 @@ def test_attachments_of_a_reply_keep_their_order(api: ApiClient, anna: Any) -> N
     assert faults(again) == [(152001, "attachments.0")]
 
 
-# customer_response
-
-
 @pytest.mark.parametrize("kind", [kind for kind in KINDS.values if kind != KINDS.MERGED])
 def test_customer_response_makes_any_ticket_new(kind: str, api: ApiClient) -> None:
     closing = {"closed_at": NOW - timedelta(hours=1), "closed_by": AgentFactory()} if kind == KINDS.CLOSED else {}
@@ -346,9 +337,6 @@ def test_status_with_the_lowest_order_of_its_kind_is_used(api: ApiClient) -> Non
 
     ticket.refresh_from_db()
     assert ticket.status.name == "Just in"
-
-
-# Notes
 
 
 @pytest.mark.parametrize(

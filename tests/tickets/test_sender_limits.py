@@ -90,9 +90,6 @@ def test_the_list_of_senders_is_addresses_and_domains(entries: str, is_taken: bo
         assert f"{entries} is neither an address nor a domain." in response.content.decode()
 
 
-# Contact forms
-
-
 def test_a_form_is_read_by_its_reply_to() -> None:
     queue, customer = TicketQueueFactory(address="Help@us.example"), CustomerFactory(email="jan@client.example")
 
@@ -127,9 +124,6 @@ def test_our_own_mail_is_no_form(answers_to: dict[str, str]) -> None:
 
     # Nor is the mail of a customer whose answers go to us.
     assert taken(a_mail(Reply_To="help@us.example"), queue).outcome == "quarantined"
-
-
-# The start page
 
 
 def quarantine(client: BackOffice) -> Any:

@@ -231,9 +231,6 @@ def test_an_answer_after_the_lease_decides(server: MailServer, monkeypatch: pyte
     assert outcome(sent(row)) == ("sent", False, "")
 
 
-# A person
-
-
 def test_only_a_person_sends_a_failed_message_again(server: MailServer) -> None:
     server.drops = True
     row = sent(a_reply())

@@ -32,9 +32,6 @@ def raw(row, column):
     return type(row).objects.extra(select={"raw": column}).get(pk=row.pk).raw
 
 
-# Statuses
-
-
 def test_a_status_is_deleted_unless_it_is_used_or_the_last_of_its_kind():
     last, further, used = TicketStatus.objects.get(kind="new"), TicketStatusFactory(kind="new"), TicketStatusFactory()
     ticket, client = TicketFactory(status=used), superuser()
@@ -114,9 +111,6 @@ def test_a_field_without_values_gets_another_type_and_is_not_deleted():
     twin = client.submit(add("customfield"), expected=200, owner="ticket", name="points", type="text")
     assert errors_of(twin) == {"": ["Another field has this name."]}
     assert client.post(page_of(field, "delete"), {"post": "yes"}).status_code == 403
-
-
-# Companies
 
 
 def test_a_company_is_added_renamed_and_found():
@@ -200,9 +194,6 @@ def test_opening_hours_are_set_with_their_queue():
     queue.refresh_from_db()
     assert str(queue.opening_hours.get()) == "Monday 08:00–16:00"
     assert queue.first_response_minutes == 120
-
-
-# Canned replies and marketplaces
 
 
 def test_a_canned_reply_is_of_one_queue_or_of_any():

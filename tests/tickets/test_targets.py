@@ -202,9 +202,6 @@ def test_targets_of_both_tickets_after_a_split(clock: Clock) -> None:
     assert (dues(last), dues(ticket)) == ((3, 12), (None, 10))
 
 
-# Working time
-
-
 HOURS = [(1, time(8), time(16)), (2, time(8), time(16))]
 WARSAW = ZoneInfo("Europe/Warsaw")
 
@@ -246,9 +243,6 @@ def test_wait_over_night_costs_no_working_time_of_the_next_day(clock: Clock) -> 
 
     # One hour is used on Monday. Seven remain from Tuesday ten o'clock; the last one is on the next Monday.
     assert dues(ticket) == (27, 7 * 24 + 1)
-
-
-# Rows of old code
 
 
 def test_row_written_by_old_code(clock: Clock) -> None:

@@ -136,9 +136,6 @@ def test_ticket_of_the_api_creates_no_customer(api: ApiClient) -> None:
     assert not Customer.objects.exists()
 
 
-# Calls
-
-
 @pytest.mark.usefixtures("switch")
 def test_first_call_from_an_unknown_number_creates_a_customer() -> None:
     QueueFactory(number=HOTLINE)
@@ -167,9 +164,6 @@ def test_call_creates_no_customer_if_the_setting_is_off() -> None:
 
     assert call_in().customer_id is None
     assert not Customer.objects.exists()
-
-
-# Concurrency
 
 
 @pytest.mark.usefixtures("committed_db")
@@ -217,9 +211,6 @@ def test_first_mails_of_different_senders_do_not_wait_for_each_other() -> None:
 
     assert not refusals(results)
     assert len({ticket.customer_id for ticket in results}) == Customer.objects.count() == 8
-
-
-# The setting
 
 
 @pytest.mark.usefixtures("plain_static")

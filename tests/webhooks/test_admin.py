@@ -217,9 +217,6 @@ def test_another_address_needs_the_password_again_and_resets_the_health():
     assert (changed.subscription_url, changed.http_auth_password) == ("http://127.0.0.1:9/third", "")
 
 
-# The front page
-
-
 def test_the_front_page_shows_failing_receivers_first_and_else_that_all_is_well_below_the_rest():
     WebhookFactory(healthy=True, subscription_url="https://well.invalid/")
     well = superuser().page(INDEX)

@@ -188,9 +188,6 @@ def test_a_receiver_that_says_how_long_it_is_busy_is_sent_nothing_until_then(sta
     assert webhook.open_until == database_now() + timedelta(seconds=600)
 
 
-# Targets and logs
-
-
 def test_neither_secrets_nor_credentials_nor_payloads_are_logged(
     caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:

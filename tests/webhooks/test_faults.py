@@ -164,9 +164,6 @@ def test_a_receiver_that_answers_500_twice_gets_the_same_message_signed_anew(
     assert list(webhook.attempts.order_by("id").values_list("status", flat=True)) == [500, 500, 200]
 
 
-# What workers keep from task to task, and what goes on while receivers hang
-
-
 def connections_of(name: str) -> set[int]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pid FROM pg_stat_activity WHERE application_name = %s", [name])

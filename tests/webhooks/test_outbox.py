@@ -43,9 +43,6 @@ def subjects() -> list[str]:
     return list(Event.objects.order_by("id").values_list("subject", flat=True))
 
 
-# The transaction
-
-
 def test_events_of_a_rolled_back_transaction_do_not_exist(enqueued: list[Any]) -> None:
     WebhookFactory(actions=[FREE])
 
@@ -83,9 +80,6 @@ def test_a_transaction_holds_one_lock_however_much_it_records_also_after_a_savep
         assert cursor.fetchone() == (1,)
 
 
-# Receivers
-
-
 def test_only_subscribed_webhooks_get_deliveries(enqueued: list[Any]) -> None:
     wanting = WebhookFactory(actions=[EventType.TICKET_CREATED, FREE])
     WebhookFactory(actions=[EventType.AGENT_PAUSED])
@@ -116,9 +110,6 @@ def test_an_event_without_webhooks_is_recorded_for_the_feed(enqueued: list[Any])
     record(agent_login="agent1")
 
     assert (Event.objects.count(), Delivery.objects.count(), enqueued) == (1, 0, [])
-
-
-# The payload
 
 
 def test_a_payload_keeps_the_values_of_its_change(api: ApiClient) -> None:
@@ -175,9 +166,6 @@ def _status(system_status: str) -> int:
     return Record.objects.get().campaign.statuses.filter(system_status=system_status).get().pk
 
 
-# Numbers
-
-
 @pytest.mark.usefixtures("committed_db")
 def test_the_sequence_of_a_subject_grows_in_the_order_of_its_changes_also_when_many_change_it() -> None:
     record_ = RecordFactory()
@@ -198,9 +186,6 @@ def test_the_sequence_of_a_subject_grows_in_the_order_of_its_changes_also_when_m
     assert [event.payload["system_status"] for event in told] == list(changes)
     record_.refresh_from_db()
     assert told.last().payload["system_status"] == record_.system_status  # type: ignore[union-attr]
-
-
-# Events that a reader of the feed sees
 
 
 def settled() -> list[str]:
@@ -251,9 +236,6 @@ def test_a_reader_that_follows_the_feed_misses_nothing_while_many_write() -> Non
 
     assert len(read) == len(set(read)) == 2 * writers * events_each
     assert set(read) == set(Event.objects.values_list("subject", flat=True))
-
-
-# Events that the database makes
 
 
 def test_events_of_a_query_come_in_its_order_each_with_an_id_of_its_own(

@@ -158,9 +158,6 @@ def test_no_notice_is_sent_after_the_webhook_was_enabled(given_up: Webhook, sett
     assert mail.outbox == []
 
 
-# Pruning
-
-
 def test_the_nightly_task_finishes_purges_whose_message_was_lost(enqueued: list[Any]) -> None:
     removed, kept = WebhookFactory.create_batch(2)
     DeliveryFactory(webhook=removed)

@@ -190,9 +190,6 @@ def test_an_odd_answer_leaves_no_token_of_the_url_in_the_log(sender: Sender, cap
     assert "token-of" not in caplog.text
 
 
-# Failures
-
-
 def test_a_reset_a_closed_port_and_a_name_without_address_are_failures(
     sender: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -130,9 +130,6 @@ def test_the_form_has_the_settings_of_dialling_and_the_marks_of_statuses() -> No
     assert (first.is_success, second.is_wrong_number) == (True, True)
 
 
-# Compliance
-
-
 def rows_of(response) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(response.content.decode("utf-8-sig"))))
 
@@ -184,9 +181,6 @@ def test_calls_outside_legal_hours_are_counted_from_the_attempts() -> None:
 
     # 8:30 in Warsaw, 8:30 in London; 10:30 in Warsaw is 17:30 or 18:30 in Tokyo.
     assert row["outside_legal_hours"] == "2"
-
-
-# The switch of all dialling
 
 
 def test_all_dialling_is_switched_with_a_reason() -> None:

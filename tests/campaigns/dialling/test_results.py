@@ -289,9 +289,6 @@ def test_a_record_that_was_set_in_progress_by_hand_is_left_alone(client: ApiClie
     assert not Connection.objects.exists()
 
 
-# The call of an agent
-
-
 def test_the_call_of_an_agent_has_its_record(client: ApiClient) -> None:
     campaign = dialling_campaign(fields=["city"])
     before = client.get(CALL)

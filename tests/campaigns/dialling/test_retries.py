@@ -72,9 +72,6 @@ def test_a_day_has_two_attempts(now: str, tomorrow: str) -> None:
     assert next_call(Rule(TEN_MINUTES, False, 6), record.pk, at) == datetime.fromisoformat(tomorrow)
 
 
-# Results
-
-
 @pytest.fixture
 def campaign() -> Campaign:
     campaign: Campaign = CampaignFactory()
@@ -123,9 +120,6 @@ def test_a_status_without_a_rule_changes_nothing(campaign: Campaign) -> None:
     assert with_rule(record, **given) == given
     assert with_rule(record, last_note="x") == {"last_note": "x"}
     assert with_rule(record, status_id=1_000_000) == {"status_id": 1_000_000}
-
-
-# Drops
 
 
 def test_a_dropped_record_is_called_one_to_one_after_the_delay(
