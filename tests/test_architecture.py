@@ -91,7 +91,7 @@ def names(models: Iterable[type[Model]]) -> set[str]:
     return {model._meta.label for model in models}
 
 
-def test_relations_point_down_the_layers() -> None:
+def test_relations_point_down_the_layers():
     upwards = []
     for model in our_models():
         for field in model._meta.get_fields():
@@ -103,7 +103,7 @@ def test_relations_point_down_the_layers() -> None:
     assert upwards == []
 
 
-def test_our_apps_are_all_in_the_layers() -> None:
+def test_our_apps_are_all_in_the_layers():
     ours = {config.label for config in apps.get_app_configs() if Path(config.path).parent == ROOT}
 
     assert ours <= set(LAYERS)
@@ -113,14 +113,14 @@ def _inlines() -> set[str]:
     return {inline.model._meta.label for model_admin in admin.site._registry.values() for inline in model_admin.inlines}
 
 
-def test_every_model_has_an_admin_or_a_reason_for_none_that_is_still_needed() -> None:
+def test_every_model_has_an_admin_or_a_reason_for_none_that_is_still_needed():
     shown, ours = names(admin.site._registry), names(our_models())
 
     assert ours - shown - _inlines() - set(WITHOUT_ADMIN) == set()
     assert set(WITHOUT_ADMIN) <= ours - shown
 
 
-def test_every_model_has_a_factory() -> None:
+def test_every_model_has_a_factory():
     made = set()
     for path in sorted((ROOT / "tests").glob("*/factories.py")):
         module = importlib.import_module(f"tests.{path.parent.name}.factories")
@@ -130,7 +130,7 @@ def test_every_model_has_a_factory() -> None:
     assert names(our_models()) - names(model for model in made if model) == set()
 
 
-def test_every_model_has_an_order_that_ends_in_a_unique_column() -> None:
+def test_every_model_has_an_order_that_ends_in_a_unique_column():
     unordered = []
     for model in our_models():
         last = model._meta.ordering[-1].lstrip("-") if model._meta.ordering else ""  # type: ignore[union-attr]
@@ -140,7 +140,7 @@ def test_every_model_has_an_order_that_ends_in_a_unique_column() -> None:
     assert set(unordered) - {"callcentre.User"} == set()
 
 
-def test_every_model_has_a_docstring() -> None:
+def test_every_model_has_a_docstring():
     # Without a docstring, Django writes one with the name and the fields.
     silent = [model._meta.label for model in our_models() if (model.__doc__ or "").startswith(f"{model.__name__}(")]
 
@@ -148,11 +148,11 @@ def test_every_model_has_a_docstring() -> None:
 
 
 @pytest.fixture(scope="module")
-def loader() -> MigrationLoader:
+def loader():
     return MigrationLoader(None)
 
 
-def test_migrations_are_linear_and_have_no_generated_names(loader: MigrationLoader) -> None:
+def test_migrations_are_linear_and_have_no_generated_names(loader):
     for app in LAYERS:
         ours = sorted(key for key in loader.disk_migrations if key[0] == app)
         for previous, key in zip([None, *ours], ours, strict=False):
@@ -162,7 +162,7 @@ def test_migrations_are_linear_and_have_no_generated_names(loader: MigrationLoad
             assert not re.search(r"_auto_|_alter_.*_and_", key[1]), key
 
 
-def test_schema_and_data_never_share_a_migration(loader: MigrationLoader) -> None:
+def test_schema_and_data_never_share_a_migration(loader):
     """The first migration of an app makes a new database, in which there are no rows."""
     data = (django_migrations.RunPython, django_migrations.RunSQL)
     for (app, name), migration in loader.disk_migrations.items():
@@ -175,7 +175,7 @@ def _drops_an_index(step: Any) -> bool:
     return str(getattr(step, "sql", "")).startswith("DROP INDEX CONCURRENTLY IF EXISTS ")
 
 
-def test_an_interrupted_build_of_an_index_is_built_again(loader: MigrationLoader) -> None:
+def test_an_interrupted_build_of_an_index_is_built_again(loader):
     """It leaves an index that is not valid, over which Django's own step stumbles."""
     for key, migration in loader.disk_migrations.items():
         for before, step in zip([None, *migration.operations], migration.operations, strict=False):
@@ -201,20 +201,20 @@ def _codes_named_in(path: Path) -> set[str]:
 
 
 @pytest.mark.slow("reads the whole code")
-def test_every_code_that_is_raised_exists() -> None:
+def test_every_code_that_is_raised_exists():
     named = {name for path in _sources() for name in _codes_named_in(path)}
 
     assert {name for name in named if not hasattr(ErrorCode, name)} == set()
 
 
-def test_every_message_can_be_formatted() -> None:
+def test_every_message_can_be_formatted():
     """Check that a message has no stray per cent sign: it is formatted with the parameters of its fault."""
     for code in ErrorCode:
         placeholders = re.findall(r"%\((\w+)\)s", str(code.text))
         assert str(code.text) % dict.fromkeys(placeholders, "x")
 
 
-def test_every_module_can_be_imported_by_itself() -> None:
+def test_every_module_can_be_imported_by_itself():
     for app in LAYERS:
         if (ROOT / app / "__init__.py").exists():
             for module in pkgutil.walk_packages([str(ROOT / app)], f"{app}."):
@@ -258,7 +258,7 @@ def _is_of_framework(cls: type, name: str) -> bool:
 
 
 @pytest.mark.slow("reads the whole code")
-def test_an_override_calls_what_it_overrides_or_says_what_happens_instead() -> None:
+def test_an_override_calls_what_it_overrides_or_says_what_happens_instead():
     found = list(overrides())
     silent = [
         f"{cls.__module__}.{cls.__qualname__}.{name}"
@@ -273,7 +273,7 @@ def test_an_override_calls_what_it_overrides_or_says_what_happens_instead() -> N
 PACKAGES = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
+def test_no_modules_import_each_other_in_a_circle():
     graph = grimp.build_graph(*PACKAGES, exclude_type_checking_imports=True, cache_dir=None)
     imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
 

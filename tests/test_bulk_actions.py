@@ -52,7 +52,7 @@ def _writes(queries: CaptureQueriesContext) -> list[str]:
 
 
 @pytest.mark.slow("opens many pages")
-def test_an_action_with_confirmation_names_the_rows_and_changes_nothing_yet() -> None:
+def test_an_action_with_confirmation_names_the_rows_and_changes_nothing_yet():
     rows, client = row_of_each_model(), superuser()
     found = [(model, name) for model, name in _actions() if name not in AT_ONCE]
     asked = []
@@ -70,7 +70,7 @@ def test_an_action_with_confirmation_names_the_rows_and_changes_nothing_yet() ->
     assert len(found) > 15
 
 
-def test_the_page_names_the_rows_that_the_action_changes_and_no_others() -> None:
+def test_the_page_names_the_rows_that_the_action_changes_and_no_others():
     active, others = AgentFactory.create_batch(2), AgentFactory(is_active=False)
     client = superuser()
 
@@ -85,7 +85,7 @@ def test_the_page_names_the_rows_that_the_action_changes_and_no_others() -> None
     ("factory", "name"),
     [(AgentFactory, "agent"), (CampaignFactory, "campaign"), (QueueFactory, "queue"), (TicketQueueFactory, "queue")],
 )
-def test_rows_are_made_active_and_inactive_from_their_list(factory: Any, name: str) -> None:
+def test_rows_are_made_active_and_inactive_from_their_list(factory, name):
     client = superuser()
     for action, is_active in (("activate", True), ("deactivate", False)):
         rows = [factory(is_active=not is_active), factory(is_active=is_active)]
@@ -98,9 +98,7 @@ def test_rows_are_made_active_and_inactive_from_their_list(factory: Any, name: s
         assert [row.is_active for row in rows] == [is_active] * 2
 
 
-def test_an_action_without_rows_to_change_needs_no_confirmation_and_others_have_a_limit_of_rows(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_action_without_rows_to_change_needs_no_confirmation_and_others_have_a_limit_of_rows(monkeypatch):
     monkeypatch.setattr(confirmations, "MAX_SELECTED", 2)
     inactive, agents = AgentFactory(is_active=False), AgentFactory.create_batch(3)
 

@@ -64,7 +64,7 @@ def imported(path: Path) -> Iterator[str]:
 
 
 @pytest.mark.slow("starts processes")
-def test_the_service_imports_only_packages_of_its_own_lock() -> None:
+def test_the_service_imports_only_packages_of_its_own_lock():
     distributions, locked = packages_distributions(), pins("requirements.lock")
     files = [ROOT / "manage.py", *(path for folder in SHIPPED for path in (ROOT / folder).rglob("*.py"))]
 
@@ -81,7 +81,7 @@ def test_the_service_imports_only_packages_of_its_own_lock() -> None:
     assert missing == set()
 
 
-def test_each_lock_has_its_packages_of_pyproject_and_those_of_both_have_one_version() -> None:
+def test_each_lock_has_its_packages_of_pyproject_and_those_of_both_have_one_version():
     wants, runs, develops = project(), pins("requirements.lock"), pins("requirements-dev.lock")
     tools, both = wanted(wants["dependency-groups"]["dev"]), runs.keys() & develops.keys()
 
@@ -92,7 +92,7 @@ def test_each_lock_has_its_packages_of_pyproject_and_those_of_both_have_one_vers
     assert {name for name in both if runs[name] != develops[name]} == set()
 
 
-def test_the_locks_name_no_host() -> None:
+def test_the_locks_name_no_host():
     assert [
         line for lock in ROOT.glob("requirements*.lock") for line in lock.read_text().splitlines() if "//" in line
     ] == []
@@ -102,12 +102,12 @@ PACKAGE = "client_of_callcentre"
 
 
 @pytest.fixture(scope="module")
-def document() -> Any:
+def document():
     return orjson.loads(rendered_document("http://127.0.0.1", is_json=True))
 
 
 @pytest.fixture(scope="module")
-def generated(document: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def generated(document, tmp_path_factory):
     """Return the folder of a client that openapi-python-client made from the document; Python can import it."""
     folder = tmp_path_factory.mktemp("client")
     (folder / "openapi.json").write_bytes(orjson.dumps(document))
@@ -131,7 +131,7 @@ def call(server: WebServer, credential: str, operation: str, **arguments: Any) -
 
 
 @pytest.mark.slow("starts processes")
-def test_the_generated_client_has_every_operation(document: Any, generated: Path) -> None:
+def test_the_generated_client_has_every_operation(document, generated):
     wanted = {
         f"{operation['tags'][0]}.{operation['operationId']}"
         for methods in document["paths"].values()
@@ -145,9 +145,7 @@ def test_the_generated_client_has_every_operation(document: Any, generated: Path
         assert callable(importlib.import_module(f"{PACKAGE}.api.{operation}").sync_detailed)
 
 
-def test_the_generated_client_reads_an_object_by_its_id(
-    generated: Path, servers: list[WebServer], credential: str
-) -> None:
+def test_the_generated_client_reads_an_object_by_its_id(generated, servers, credential):
     connection = ConnectionFactory(queue=QueueFactory())
     topic = TopicFactory(group__queue=connection.queue)
     ConnectionTopicFactory(connection=connection, topic=topic)
@@ -159,9 +157,7 @@ def test_the_generated_client_reads_an_object_by_its_id(
     assert str(topic.name) in str(of_queue.parsed)
 
 
-def test_the_generated_client_sends_files_objects_and_lists_and_reads_failures(
-    generated: Path, servers: list[WebServer], credential: str
-) -> None:
+def test_the_generated_client_sends_files_objects_and_lists_and_reads_failures(generated, servers, credential):
     types, models = (importlib.import_module(f"{PACKAGE}.{name}") for name in ("types", "models"))
     upload = {"body": types.File(payload=b"%PDF-1.7"), "filename": "a.pdf"}
     tickets, customers, _ = (

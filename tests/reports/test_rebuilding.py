@@ -27,7 +27,7 @@ BASE = datetime(2026, 3, 28, 20, tzinfo=UTC)
 
 
 @pytest.fixture
-def scene() -> Scene:
+def scene():
     """Rows that no verb has written."""
     people: Cast = cast()
     scene = Scene(people, BASE, 5)
@@ -43,7 +43,7 @@ def assert_right(scene: Scene) -> None:
         assert ask(scene.cast.agents, span, aggregation, now) == expected
 
 
-def test_from_nothing_every_row_is_summed(scene: Scene) -> None:
+def test_from_nothing_every_row_is_summed(scene):
     call_command("rebuild_rollups")
 
     assert set(Rollup.objects.values_list("level", flat=True)) >= {1, 2}
@@ -51,7 +51,7 @@ def test_from_nothing_every_row_is_summed(scene: Scene) -> None:
     assert_right(scene)
 
 
-def test_wrong_rows_do_not_outlive_it(scene: Scene) -> None:
+def test_wrong_rows_do_not_outlive_it(scene):
     call_command("rebuild_rollups")
     right = list(Rollup.objects.order_by("level", "queue_id", "agent_id", "started_at").values_list("login_seconds"))
     Rollup.objects.update(login_seconds=1, offered=77)
@@ -63,14 +63,14 @@ def test_wrong_rows_do_not_outlive_it(scene: Scene) -> None:
     assert_right(scene)
 
 
-def test_one_that_was_interrupted_is_gone_on_with(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_was_interrupted_is_gone_on_with(scene, monkeypatch):
     class Killed(BaseException):
         pass
 
     runs = 0
     refresh = rollups.refresh
 
-    def refresh_twice() -> int:
+    def refresh_twice():
         nonlocal runs
         runs += 1
         if runs == 2:
@@ -96,7 +96,7 @@ def test_one_that_was_interrupted_is_gone_on_with(scene: Scene, monkeypatch: pyt
     assert_right(scene)
 
 
-def test_its_bars_end_full_while_the_year_goes_on(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
+def test_its_bars_end_full_while_the_year_goes_on(scene, capsys):
     with time_machine.travel(scene.now, tick=False):
         call_command("rebuild_rollups")
 
@@ -109,7 +109,7 @@ def test_its_bars_end_full_while_the_year_goes_on(scene: Scene, capsys: pytest.C
     assert all(": 100%" in bar for bar in bars.values()), bars
 
 
-def test_an_empty_service_has_nothing_to_sum(db: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_service_has_nothing_to_sum(db, capsys):
     call_command("rebuild_rollups")
 
     assert "nothing" in capsys.readouterr().out
@@ -137,7 +137,7 @@ def agree(scene: Scene, now: datetime) -> None:
 @pytest.mark.slow("compares with a slow reference")
 @given(scene=scenes())
 @settings(settings.get_profile("seeds"), max_examples=EXAMPLES)
-def test_the_report_is_what_its_definitions_say(people: Cast, scene: tuple[datetime, int]) -> None:
+def test_the_report_is_what_its_definitions_say(people, scene):
     with transaction.atomic():
         drawn = Scene(people, *scene)
         drawn.play()
@@ -155,7 +155,7 @@ def test_the_report_is_what_its_definitions_say(people: Cast, scene: tuple[datet
         transaction.set_rollback(True)
 
 
-def test_composed_statements() -> None:
+def test_composed_statements():
     statements = {
         "Rows of the ledgers": ledgers.ROWS,
         "Agents with intervals that go on": ledgers.GOING_ON,

@@ -33,7 +33,7 @@ def saved(row: Any, column: str) -> Any:
     return type(row).objects.filter(pk=row.pk).values_list(column, flat=True).get()
 
 
-def test_every_field_that_an_editor_shows_is_cleaned_when_it_is_saved() -> None:
+def test_every_field_that_an_editor_shows_is_cleaned_when_it_is_saved():
     edited = {
         (model._meta.label, name)
         for model, model_admin in site._registry.items()
@@ -68,13 +68,13 @@ WAYS: dict[str, Callable[[CannedReply], Any]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_canned_reply_is_cleaned_however_it_is_saved(way: str) -> None:
+def test_a_canned_reply_is_cleaned_however_it_is_saved(way):
     WAYS[way](CannedReplyFactory.create())
 
     assert CannedReply.objects.latest("id").body == GOOD
 
 
-def test_the_texts_of_a_queue_are_cleaned() -> None:
+def test_the_texts_of_a_queue_are_cleaned():
     queue = TicketQueueFactory.create()
 
     superuser().submit(page_of(queue), language="en", signature=BAD, acknowledgement=BAD)
@@ -83,7 +83,7 @@ def test_the_texts_of_a_queue_are_cleaned() -> None:
 
 
 @pytest.mark.parametrize("markup", HOSTILE)
-def test_an_editor_runs_nothing_hostile(markup: str) -> None:
+def test_an_editor_runs_nothing_hostile(markup):
     canned = CannedReply.objects.create(name="x", body=f"<p>text</p>{markup}")
 
     text = saved(canned, "body")
@@ -92,7 +92,7 @@ def test_an_editor_runs_nothing_hostile(markup: str) -> None:
     assert names <= _KNOWN | {"style"}
 
 
-def test_a_signature_keeps_its_colours_and_its_places() -> None:
+def test_a_signature_keeps_its_colours_and_its_places():
     queue = TicketQueueFactory.create(signature=STYLED)
 
     assert saved(queue, "signature") == STYLED
@@ -114,14 +114,14 @@ def test_a_signature_keeps_its_colours_and_its_places() -> None:
         "color: var(--x)",
     ],
 )
-def test_a_style_that_loads_or_moves_something_is_taken_out(style: str) -> None:
+def test_a_style_that_loads_or_moves_something_is_taken_out(style):
     canned = CannedReply.objects.create(name="x", body=f'<p style="{style}; color: red">x</p>')
 
     assert saved(canned, "body") == '<p style="color: red">x</p>'
 
 
 @pytest.mark.slow("cleans costly HTML")
-def test_a_text_that_cannot_be_made_safe_is_refused_and_the_old_one_stays() -> None:
+def test_a_text_that_cannot_be_made_safe_is_refused_and_the_old_one_stays():
     canned = CannedReplyFactory.create(body="<p>before</p>")
 
     response = superuser().submit(page_of(canned), expected=200, body=nested(100_000))
@@ -132,7 +132,7 @@ def test_a_text_that_cannot_be_made_safe_is_refused_and_the_old_one_stays() -> N
     assert saved(canned, "body") == "<p>before</p>"
 
 
-def test_an_expression_is_left_to_the_database() -> None:
+def test_an_expression_is_left_to_the_database():
     canned = CannedReplyFactory.create(body="<p>a</p>")
 
     CannedReply.objects.update(body=Concat(F("body"), Value("<p>b</p>")))

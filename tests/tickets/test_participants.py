@@ -32,9 +32,7 @@ JAN, EVE = Person("Jan", "jan@client.example"), Person("Eve", "eve@else.example"
         ([JAN, EVE], True, JAN, ""),
     ],
 )
-def test_a_mail_is_from_its_author_and_a_form_from_who_filled_it_in(
-    answers_to: list[Person], *, is_form: bool, sender: Person, elsewhere: str
-) -> None:
+def test_a_mail_is_from_its_author_and_a_form_from_who_filled_it_in(answers_to, *, is_form, sender, elsewhere):
     mail = Mail(author=EVE, answers_to=answers_to)
 
     mail.set_sender(is_form=is_form)
@@ -42,7 +40,7 @@ def test_a_mail_is_from_its_author_and_a_form_from_who_filled_it_in(
     assert (mail.sender_name, mail.sender, mail.reply_to) == (sender.name, sender.address, elsewhere)
 
 
-def test_a_stranger_does_not_join_as_a_participant_by_reply_to_and_tag() -> None:
+def test_a_stranger_does_not_join_as_a_participant_by_reply_to_and_tag():
     ticket, _dispatch = answered(subject="Broken")
 
     received = taken(
@@ -58,7 +56,7 @@ def test_a_stranger_does_not_join_as_a_participant_by_reply_to_and_tag() -> None
     assert received.message.ticket != ticket
 
 
-def test_a_mail_with_our_message_id_joins_and_keeps_its_author() -> None:
+def test_a_mail_with_our_message_id_joins_and_keeps_its_author():
     ticket, dispatch = answered()
 
     headers = {"From": "Eve <eve@else.example>", "Reply_To": "jan@client.example"}
@@ -70,7 +68,7 @@ def test_a_mail_with_our_message_id_joins_and_keeps_its_author() -> None:
 
 
 @pytest.mark.usefixtures("plain_static")
-def test_a_reply_goes_where_the_sender_wanted_answers_and_no_later_mail_changes_that() -> None:
+def test_a_reply_goes_where_the_sender_wanted_answers_and_no_later_mail_changes_that():
     TicketQueueFactory()
     agent_login = AgentFactory().login
     ticket = taken(a_mail(Reply_To="office@client.example", Message_ID="<1@client.example>")).message.ticket
@@ -91,7 +89,7 @@ def test_a_reply_goes_where_the_sender_wanted_answers_and_no_later_mail_changes_
 
 
 @pytest.mark.parametrize("place", ["To", "Cc"])
-def test_a_colleague_to_whom_the_customer_wrote_too_takes_part(place: str) -> None:
+def test_a_colleague_to_whom_the_customer_wrote_too_takes_part(place):
     TicketQueueFactory(address="help@us.example")
     headers = {"To": "help@us.example", "Message_ID": "<1@client.example>"}
     headers[place] = "help@us.example, Ewa <Ewa@client.example>"
@@ -103,7 +101,7 @@ def test_a_colleague_to_whom_the_customer_wrote_too_takes_part(place: str) -> No
     assert participants_of(first.ticket)[0] == ["ewa@CLIENT.example"]
 
 
-def test_to_whom_a_colleague_writes_takes_part_too() -> None:
+def test_to_whom_a_colleague_writes_takes_part_too():
     TicketQueueFactory(address="help@us.example")
     first = taken(a_mail(Cc="ewa@client.example", Message_ID="<1@client.example>")).message
     taken(a_mail("And Ola", From="ewa@client.example", Cc="ola@client.example", In_Reply_To="<1@client.example>"))
@@ -111,7 +109,7 @@ def test_to_whom_a_colleague_writes_takes_part_too() -> None:
     assert taken(a_mail(From="ola@client.example", In_Reply_To="<1@client.example>")).message.ticket == first.ticket
 
 
-def test_an_address_of_ours_in_to_takes_no_part() -> None:
+def test_an_address_of_ours_in_to_takes_no_part():
     TicketQueueFactory(address="help@us.example")
     first = taken(a_mail(To="HELP@us.example, info@us.example", Message_ID="<1@client.example>")).message
     TicketQueueFactory(address="Info@us.example")
@@ -135,14 +133,14 @@ def test_an_address_of_ours_in_to_takes_no_part() -> None:
         "[#999999] Re: [#{}] Broken lamp",
     ],
 )
-def test_a_tag_beside_the_subject_of_its_ticket_leads_there(subject: str) -> None:
+def test_a_tag_beside_the_subject_of_its_ticket_leads_there(subject):
     ticket, _dispatch = answered(subject="Re: Broken lamp")
 
     assert taken(a_mail(Subject=subject.format(ticket.pk))).message.ticket == ticket
 
 
 @pytest.mark.parametrize("subject", ["[#{}] Your invoice", "Re: [#{}]", "[#{}] Broken lamp stand", "[ACME #{}] Broken"])
-def test_the_tag_of_another_help_desk_leads_nowhere(subject: str) -> None:
+def test_the_tag_of_another_help_desk_leads_nowhere(subject):
     ticket, _dispatch = answered(subject="Broken lamp")
 
     received = taken(a_mail(Subject=subject.format(ticket.pk)))
@@ -150,7 +148,7 @@ def test_the_tag_of_another_help_desk_leads_nowhere(subject: str) -> None:
     assert (received.outcome, received.message.ticket == ticket) == ("stored", False)
 
 
-def test_a_tag_leads_to_its_ticket_after_its_subject_was_changed() -> None:
+def test_a_tag_leads_to_its_ticket_after_its_subject_was_changed():
     TicketQueueFactory()
     ticket = taken(a_mail(Subject="Broken lamp")).message.ticket
     Ticket.objects.filter(pk=ticket.pk).update(subject="Lamp of Kowalski")
@@ -159,7 +157,7 @@ def test_a_tag_leads_to_its_ticket_after_its_subject_was_changed() -> None:
 
 
 @pytest.mark.parametrize("headers", [{"List_Id": "<team.client.example>"}, {"Precedence": "list"}])
-def test_an_answer_through_a_list_opens_a_closed_ticket_again(headers: dict[str, str]) -> None:
+def test_an_answer_through_a_list_opens_a_closed_ticket_again(headers):
     ticket, dispatch = answered(customer=CustomerFactory())
     closed = TicketStatus.objects.get(kind="closed")
     Ticket.objects.filter(pk=ticket.pk).update(status=closed, closed_at=timezone.now())
@@ -173,7 +171,7 @@ def test_an_answer_through_a_list_opens_a_closed_ticket_again(headers: dict[str,
 @pytest.mark.parametrize(
     "beside", [{}, {"Return_Path": "<bounce+77@mailer.example>"}, {"Sender": "list@mailer.example"}]
 )
-def test_a_from_without_an_address_is_quarantined_until_a_person_lets_it_in(beside: dict[str, str]) -> None:
+def test_a_from_without_an_address_is_quarantined_until_a_person_lets_it_in(beside):
     TicketQueueFactory()
 
     received = taken(a_mail(**beside).replace(b"Jan <jan@client.example>", b"Jan at client.example"))
@@ -234,7 +232,7 @@ def notice(subject: str, text: str, header_id: str, sender: str = "MAILER-DAEMON
 
 
 @pytest.mark.parametrize("name", DELAYS)
-def test_a_delay_in_words_joins_its_ticket_and_is_no_bounce(name: str) -> None:
+def test_a_delay_in_words_joins_its_ticket_and_is_no_bounce(name):
     ticket, dispatch = answered()
 
     received = taken(notice(*DELAYS[name], dispatch.header_id))
@@ -244,7 +242,7 @@ def test_a_delay_in_words_joins_its_ticket_and_is_no_bounce(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_a_failure_in_words_is_a_bounce(name: str) -> None:
+def test_a_failure_in_words_is_a_bounce(name):
     _ticket, dispatch = answered()
 
     taken(notice(*FAILURES[name], dispatch.header_id, "postmaster@mx.example"))
@@ -253,7 +251,7 @@ def test_a_failure_in_words_is_a_bounce(name: str) -> None:
     assert dispatch.bounced_at is not None
 
 
-def test_a_delay_that_names_failed_recipients_in_a_header_is_no_bounce() -> None:
+def test_a_delay_that_names_failed_recipients_in_a_header_is_no_bounce():
     _ticket, dispatch = answered()
     raw = b"X-Failed-Recipients: jan@client.example\n" + notice(*DELAYS["gmail"], dispatch.header_id)
 

@@ -30,7 +30,7 @@ def scanned(content: bytes, filename: str = "scan.pdf") -> bytes:
     return mail.as_bytes()
 
 
-def test_the_same_mail_twice_is_one_message_and_one_with_another_file_or_quotation_is_another() -> None:
+def test_the_same_mail_twice_is_one_message_and_one_with_another_file_or_quotation_is_another():
     TicketQueueFactory()
     raws = [scanned(b"one"), scanned(b"two"), scanned(b"one", "b.pdf")]
     for what in ("this", "that"):
@@ -47,7 +47,7 @@ def test_the_same_mail_twice_is_one_message_and_one_with_another_file_or_quotati
 
 
 @pytest.mark.parametrize("turn", [1, -1])
-def test_a_mail_that_two_of_our_mailboxes_get_is_one_message_in_the_first_queue(turn: int) -> None:
+def test_a_mail_that_two_of_our_mailboxes_get_is_one_message_in_the_first_queue(turn):
     queues = [TicketQueueFactory(address="help@us.example"), TicketQueueFactory(address="sales@us.example")][::turn]
     raw = a_mail(To="help@us.example, sales@us.example", Message_ID="<1@client.example>")
 
@@ -58,7 +58,7 @@ def test_a_mail_that_two_of_our_mailboxes_get_is_one_message_in_the_first_queue(
     assert (Message.objects.count(), Ticket.objects.get().queue) == (1, queues[0])
 
 
-def test_a_mail_that_ends_its_lines_differently_by_another_way_is_one_message() -> None:
+def test_a_mail_that_ends_its_lines_differently_by_another_way_is_one_message():
     queue, other = TicketQueueFactory(), TicketQueueFactory()
     raw = scanned(b"a").replace(b"application/pdf", b"text/csv").replace(b"base64", b"8bit")
 
@@ -68,7 +68,7 @@ def test_a_mail_that_ends_its_lines_differently_by_another_way_is_one_message() 
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_a_mail_that_two_mailboxes_get_at_once_is_one_message() -> None:
+def test_a_mail_that_two_mailboxes_get_at_once_is_one_message():
     queues = [TicketQueueFactory() for _number in range(4)]
     raw = scanned(b"x" * 100_000)
 
@@ -78,7 +78,7 @@ def test_a_mail_that_two_mailboxes_get_at_once_is_one_message() -> None:
     assert (Message.objects.count(), ReceivedMail.objects.values("message").distinct().count()) == (1, 1)
 
 
-def test_a_mail_whose_message_was_deleted_becomes_a_message_again() -> None:
+def test_a_mail_whose_message_was_deleted_becomes_a_message_again():
     TicketQueueFactory()
     taken(a_mail(Message_ID="<1@client.example>"))
     Ticket.objects.all().delete()
@@ -97,14 +97,14 @@ def test_a_mail_whose_message_was_deleted_becomes_a_message_again() -> None:
         (b"", "help@us.example"),
     ],
 )
-def test_a_mail_goes_to_the_queue_of_its_delivery_header(headers: bytes, queue: str) -> None:
+def test_a_mail_goes_to_the_queue_of_its_delivery_header(headers, queue):
     for address in ("first@us.example", "sales@us.example", "help@us.example"):
         TicketQueueFactory(address=address)
 
     assert taken(headers + a_mail()).message.ticket.queue.address == queue
 
 
-def test_a_mail_to_two_queues_goes_to_the_first_recipient() -> None:
+def test_a_mail_to_two_queues_goes_to_the_first_recipient():
     TicketQueueFactory(address="sales@us.example")
     TicketQueueFactory(address="help@us.example")
 
@@ -113,7 +113,7 @@ def test_a_mail_to_two_queues_goes_to_the_first_recipient() -> None:
     assert received.message.ticket.queue.address == "help@us.example"
 
 
-def test_an_answer_to_our_mail_joins_its_ticket() -> None:
+def test_an_answer_to_our_mail_joins_its_ticket():
     ticket, dispatch = answered()
 
     text = "Works now.\n\nOn Mon, 1 Jan 2026 at 10:00 Us wrote:\n> Try again\n"
@@ -126,7 +126,7 @@ def test_an_answer_to_our_mail_joins_its_ticket() -> None:
     assert ticket.status.kind == "new"
 
 
-def test_an_answering_machine_does_not_reopen_a_ticket() -> None:
+def test_an_answering_machine_does_not_reopen_a_ticket():
     ticket, dispatch = answered()
 
     taken(a_mail(Auto_Submitted="auto-replied", In_Reply_To=f"<{dispatch.header_id}>"))
@@ -135,7 +135,7 @@ def test_an_answering_machine_does_not_reopen_a_ticket() -> None:
     assert (ticket.messages.count(), ticket.status.kind) == (2, "waiting_for_customer")
 
 
-def test_an_unreadable_mail_is_quarantined() -> None:
+def test_an_unreadable_mail_is_quarantined():
     TicketQueueFactory()
 
     received = taken(b"\r\n\r\nno headers at all")
@@ -144,7 +144,7 @@ def test_an_unreadable_mail_is_quarantined() -> None:
     assert not Ticket.objects.exists()
 
 
-def test_our_own_mail_that_comes_back_is_no_ticket() -> None:
+def test_our_own_mail_that_comes_back_is_no_ticket():
     _ticket, dispatch = answered()
 
     received = taken(a_mail(Message_ID=f"<{dispatch.header_id}>", From="Help <noreply@us.example>"))
@@ -170,7 +170,7 @@ def check(received: ReceivedMail, raw: bytes) -> None:
 
 
 @pytest.mark.skipif(not MAILS, reason="this interpreter comes without the mails of CPython's test.test_email")
-def test_every_mail_of_cpythons_own_tests_becomes_a_message_or_is_quarantined() -> None:
+def test_every_mail_of_cpythons_own_tests_becomes_a_message_or_is_quarantined():
     TicketQueueFactory()
 
     for path in MAILS:
@@ -234,7 +234,7 @@ def mutated(draw: st.DrawFn) -> bytes:
 @example(b"From: a@b.example\nContent-Disposition: attachment; filename*0*=x'y'%zz\n\nx")
 @example(b"From: a@b.example\nContent-Transfer-Encoding: uuencode\n\nbegin 666 x\n\xff")
 @example(b"\xff: \xff\n\n\xff")
-def test_any_bytes_are_saved_with_an_outcome(raw: bytes) -> None:
+def test_any_bytes_are_saved_with_an_outcome(raw):
     if not Message.objects.exists():
         TicketQueueFactory()
     ReceivedMail.objects.all().delete()
@@ -245,7 +245,7 @@ def test_any_bytes_are_saved_with_an_outcome(raw: bytes) -> None:
 @pytest.mark.slow("runs many examples")
 @settings(max_examples=600)
 @given(st.one_of(mutated(), st.binary(max_size=2000), st.text(max_size=500).map(str.encode)))
-def test_parsing_any_bytes_raises_only_unreadable(raw: bytes) -> None:
+def test_parsing_any_bytes_raises_only_unreadable(raw):
     try:
         mail = parse(raw)
     except Unreadable:
@@ -263,7 +263,7 @@ def test_parsing_any_bytes_raises_only_unreadable(raw: bytes) -> None:
 
 
 @pytest.mark.slow("runs many examples")
-def test_a_hundred_mutations_beside_good_mail_lose_none_of_it() -> None:
+def test_a_hundred_mutations_beside_good_mail_lose_none_of_it():
     TicketQueueFactory()
     randomness = random.Random(5)
 

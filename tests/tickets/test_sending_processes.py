@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -27,7 +26,7 @@ pytestmark = [pytest.mark.usefixtures("committed_db"), pytest.mark.slow("starts 
 
 
 @pytest.fixture
-def server() -> Iterator[MailServer]:
+def server():
     with mail_server() as running:
         yield running
 
@@ -55,7 +54,7 @@ def expire(row: Dispatch) -> None:
     Dispatch.objects.filter(pk=row.pk).update(next_attempt_at=timezone.now())
 
 
-def test_a_worker_killed_after_the_message_leaves_the_outcome_unknown(server: MailServer, tmp_path: Path) -> None:
+def test_a_worker_killed_after_the_message_leaves_the_outcome_unknown(server, tmp_path):
     row = a_reply()
     server.holds = True
     worker = a_worker(row.pk, server, tmp_path)
@@ -79,7 +78,7 @@ def test_a_worker_killed_after_the_message_leaves_the_outcome_unknown(server: Ma
 
 
 @pytest.mark.trial
-def test_a_killed_worker_sends_no_second_mail_to_an_accepted_recipient(server: MailServer, tmp_path: Path) -> None:
+def test_a_killed_worker_sends_no_second_mail_to_an_accepted_recipient(server, tmp_path):
     server.rcpt_answers["eva@client.example"] = "450 Busy"
     row = a_reply("eva@client.example")
     assert a_worker(row.pk, server, tmp_path).wait(100) == 0
@@ -107,7 +106,7 @@ def test_a_killed_worker_sends_no_second_mail_to_an_accepted_recipient(server: M
 
 
 @pytest.mark.trial
-def test_a_worker_killed_before_the_message_is_retried(server: MailServer, tmp_path: Path) -> None:
+def test_a_worker_killed_before_the_message_is_retried(server, tmp_path):
     row = a_reply()
     server.holds_recipients = True
     worker = a_worker(row.pk, server, tmp_path)
@@ -126,7 +125,7 @@ def test_a_worker_killed_before_the_message_is_retried(server: MailServer, tmp_p
 
 
 @pytest.mark.trial
-def test_only_one_of_two_processes_sends(server: MailServer, tmp_path: Path) -> None:
+def test_only_one_of_two_processes_sends(server, tmp_path):
     row = a_reply()
     server.holds = True
     workers = [a_worker(row.pk, server, tmp_path) for _ in range(2)]
@@ -141,7 +140,7 @@ def test_only_one_of_two_processes_sends(server: MailServer, tmp_path: Path) -> 
 
 
 @pytest.fixture(autouse=True)
-def folder(own_storage: Path, tmp_path: Path) -> Path:
+def folder(own_storage, tmp_path):
     """Return the data folder of the processes."""
     return tmp_path
 
@@ -164,7 +163,7 @@ def raw_mails_on_disk(folder: Path) -> int:
 
 @pytest.mark.walk("stored")
 @pytest.mark.parametrize("place", ["kept", "stored"])
-def test_a_worker_killed_at_any_moment_loses_and_doubles_no_mail(box: Mailbox, folder: Path, place: str) -> None:
+def test_a_worker_killed_at_any_moment_loses_and_doubles_no_mail(box, folder, place):
     queue = queue_of(box)
     for number in range(3):
         box.add(a_mail(f"Help {number}", Subject=f"Mail {number}"))
@@ -179,7 +178,7 @@ def test_a_worker_killed_at_any_moment_loses_and_doubles_no_mail(box: Mailbox, f
 
 
 @pytest.mark.trial
-def test_two_processes_with_the_same_mails_store_each_message_once(folder: Path) -> None:
+def test_two_processes_with_the_same_mails_store_each_message_once(folder):
     TicketQueueFactory()
     paths = []
     for number in range(15):
@@ -196,7 +195,7 @@ def test_two_processes_with_the_same_mails_store_each_message_once(folder: Path)
 
 
 @pytest.mark.trial
-def test_mails_of_a_mail_server_become_tickets(folder: Path) -> None:
+def test_mails_of_a_mail_server_become_tickets(folder):
     TicketQueueFactory()
     queue = TicketQueueFactory(address="other@us.example")
 
@@ -212,7 +211,7 @@ def test_mails_of_a_mail_server_become_tickets(folder: Path) -> None:
 
 
 @pytest.mark.trial
-def test_the_exit_code_tells_a_mail_server_what_to_do_with_a_refused_mail(folder: Path) -> None:
+def test_the_exit_code_tells_a_mail_server_what_to_do_with_a_refused_mail(folder):
     TicketQueueFactory()
 
     too_large = handed_in(a_mail("x" * 1_100_000), folder, MAX_MAIL_MB="1")

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from email.message import EmailMessage
-from pathlib import Path
 
 import pytest
 from django.core.files.storage import default_storage
@@ -11,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone, translation
 
 from callcentre.core.errors import Conflict, Invalid
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
 from tests.tickets.mails import a_mail, answered, files_on_disk, taken
 from tickets.mail import intake
@@ -29,7 +28,7 @@ def actions() -> list[str]:
     return list(Event.objects.order_by("id").values_list("action", flat=True))
 
 
-def test_a_mail_may_be_empty_and_control_characters_are_removed_from_a_name() -> None:
+def test_a_mail_may_be_empty_and_control_characters_are_removed_from_a_name():
     TicketQueueFactory()
     raw = a_mail(" \n").replace(b"Jan <jan", b"=?utf-8?b?SmFuIBtbMzFtIEtvd2FsDQpCY2M6IHg=?= <jan")
 
@@ -39,7 +38,7 @@ def test_a_mail_may_be_empty_and_control_characters_are_removed_from_a_name() ->
     assert (message.author_name, message.ticket.sender_name) == ("Jan [31m Kowal Bcc: x", "Jan [31m Kowal Bcc: x")
 
 
-def test_a_new_ticket_has_its_customer_its_targets_and_its_events(api: ApiClient) -> None:
+def test_a_new_ticket_has_its_customer_its_targets_and_its_events(api):
     queue = TicketQueueFactory(address="help@us.example", first_response_minutes=60, resolution_minutes=120)
     customer = CustomerFactory(email="JAN@client.example")
     CustomerFactory(email="jan@client.example")
@@ -59,7 +58,7 @@ def test_a_new_ticket_has_its_customer_its_targets_and_its_events(api: ApiClient
     assert (received.header_id, received.message.author_name) == ("1@client.example", "Jan")
 
 
-def test_an_answer_opens_a_closed_ticket_again_with_its_events() -> None:
+def test_an_answer_opens_a_closed_ticket_again_with_its_events():
     ticket, dispatch = answered()
     closed = TicketStatus.objects.get(kind="closed")
     Ticket.objects.filter(pk=ticket.pk).update(status=closed, closed_at=timezone.now())
@@ -73,7 +72,7 @@ def test_an_answer_opens_a_closed_ticket_again_with_its_events() -> None:
     assert actions() == ["TICKET_MESSAGE_RECEIVED", "TICKET_UPDATED"]
 
 
-def test_an_answer_to_a_split_off_message_joins_its_new_ticket() -> None:
+def test_an_answer_to_a_split_off_message_joins_its_new_ticket():
     ticket, dispatch = answered()
     receive_message(ticket, ACTOR, body="Of another matter")
     other = split_ticket(ticket, ACTOR, [dispatch.message_id], "The other matter")
@@ -84,7 +83,7 @@ def test_an_answer_to_a_split_off_message_joins_its_new_ticket() -> None:
 
 
 @pytest.mark.parametrize("way", ["in_reply_to", "references", "theirs", "subject"])
-def test_an_answer_finds_its_ticket(way: str) -> None:
+def test_an_answer_finds_its_ticket(way):
     ticket, dispatch = answered()
     taken(a_mail("First", Message_ID="<theirs@client.example>", In_Reply_To=f"<{dispatch.header_id}>"))
     headers = {
@@ -101,7 +100,7 @@ def test_an_answer_finds_its_ticket(way: str) -> None:
 
 
 @pytest.mark.parametrize("sender", ["Jan@C.example", "copy@c.example", "other@c.example", "form@web.example"])
-def test_a_participant_may_answer(sender: str) -> None:
+def test_a_participant_may_answer(sender):
     ticket, dispatch = answered(sender="jan@c.example", customer=CustomerFactory(email="other@c.example"))
     Dispatch.objects.update(copies=["Copy@c.example"])
     headers = {"From": sender}
@@ -112,14 +111,14 @@ def test_a_participant_may_answer(sender: str) -> None:
 
 
 @pytest.mark.parametrize("sender", ["eve@client.example", "jan@client.example.evil.example", "n@client.example"])
-def test_a_stranger_begins_a_new_ticket(sender: str) -> None:
+def test_a_stranger_begins_a_new_ticket(sender):
     ticket, dispatch = answered()
 
     for headers in ({"In_Reply_To": f"<{dispatch.header_id}>"}, {"Subject": f"Re: [#{ticket.pk}]"}):
         assert taken(a_mail(From=sender, **headers)).message.ticket != ticket
 
 
-def test_a_forged_message_id_matches_no_ticket() -> None:
+def test_a_forged_message_id_matches_no_ticket():
     ticket, dispatch = answered()
     forged = dispatch.header_id.replace(dispatch.header_id.split(".")[3][:4], "0000", 1)
     Dispatch.objects.update(header_id="other@us.example")
@@ -127,7 +126,7 @@ def test_a_forged_message_id_matches_no_ticket() -> None:
     assert taken(a_mail(In_Reply_To=f"<{forged}>")).message.ticket != ticket
 
 
-def test_mail_to_a_merged_ticket_joins_the_target() -> None:
+def test_mail_to_a_merged_ticket_joins_the_target():
     ticket, dispatch = answered()
     target = TicketFactory(sender="else@client.example")
     last = TicketFactory(sender="last@client.example")
@@ -148,7 +147,7 @@ def bounce(header_id: str, action: str = "failed") -> bytes:
     ).encode()
 
 
-def test_a_bounce_marks_the_mail_that_did_not_arrive() -> None:
+def test_a_bounce_marks_the_mail_that_did_not_arrive():
     ticket, dispatch = answered()
 
     received = taken(bounce(dispatch.header_id))
@@ -161,7 +160,7 @@ def test_a_bounce_marks_the_mail_that_did_not_arrive() -> None:
     assert [file.filename for file in received.message.files.all()] == ["part-1.txt", "part-2.txt"]
 
 
-def test_a_delay_is_no_bounce_and_joins_the_present_ticket_of_its_message() -> None:
+def test_a_delay_is_no_bounce_and_joins_the_present_ticket_of_its_message():
     ticket, dispatch = answered()
     receive_message(ticket, ACTOR, body="Of another matter")
     other = split_ticket(ticket, ACTOR, [dispatch.message_id], "The other matter")
@@ -172,7 +171,7 @@ def test_a_delay_is_no_bounce_and_joins_the_present_ticket_of_its_message() -> N
     assert taken(bounce(dispatch.header_id)).message.ticket == other
 
 
-def test_a_bounce_concerns_only_its_recipient() -> None:
+def test_a_bounce_concerns_only_its_recipient():
     _ticket, dispatch = answered()
     both = ["jan@client.example", "eva@client.example"]
     Dispatch.objects.update(state="sent", sent_at=timezone.now(), next_attempt_at=None, copies=both[1:], accepted=both)
@@ -183,7 +182,7 @@ def test_a_bounce_concerns_only_its_recipient() -> None:
     assert (dispatch.refused, dispatch.accepted) == ({both[0]: "550 5.1.1 No such user"}, both[1:])
 
 
-def test_a_bounce_of_a_foreign_mail_is_quarantined() -> None:
+def test_a_bounce_of_a_foreign_mail_is_quarantined():
     _ticket, dispatch = answered()
     forged = dispatch.header_id[:-30] + "0" * 20 + "@us.example"
 
@@ -194,7 +193,7 @@ def test_a_bounce_of_a_foreign_mail_is_quarantined() -> None:
     assert dispatch.bounced_at is None
 
 
-def test_mail_of_our_own_addresses_makes_no_loop() -> None:
+def test_mail_of_our_own_addresses_makes_no_loop():
     TicketQueueFactory(address="help@us.example")
 
     for headers in ({"From": "HELP@us.example"}, {"Reply_To": "help@us.example"}):
@@ -202,7 +201,7 @@ def test_mail_of_our_own_addresses_makes_no_loop() -> None:
     assert not Ticket.objects.exists()
 
 
-def test_a_flood_is_quarantined_until_a_person_lets_it_in() -> None:
+def test_a_flood_is_quarantined_until_a_person_lets_it_in():
     queue = TicketQueueFactory()
     for number in range(FLOOD):
         ReceivedMail.objects.create(
@@ -219,7 +218,7 @@ def test_a_flood_is_quarantined_until_a_person_lets_it_in() -> None:
     assert (received.outcome, received.decided_by) == ("stored", "tester")
 
 
-def test_mail_without_a_queue_is_quarantined_until_a_person_retries_it() -> None:
+def test_mail_without_a_queue_is_quarantined_until_a_person_retries_it():
     received = taken(a_mail())
     assert (received.outcome, received.reason) == ("quarantined", "there is no ticket queue")
     with translation.override("pl"):
@@ -237,7 +236,7 @@ def test_mail_without_a_queue_is_quarantined_until_a_person_retries_it() -> None
         retry_mail(received, ACTOR)
 
 
-def test_a_person_discards_a_mail_with_a_reason() -> None:
+def test_a_person_discards_a_mail_with_a_reason():
     received = taken(a_mail())
 
     with pytest.raises(Invalid):
@@ -255,10 +254,10 @@ class KilledError(BaseException):
     """The death of the process: no handler catches it."""
 
 
-def test_a_mail_that_kills_its_workers_is_quarantined(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mail_that_kills_its_workers_is_quarantined(monkeypatch):
     TicketQueueFactory()
 
-    def die(raw: bytes) -> None:
+    def die(raw):
         raise KilledError
 
     with monkeypatch.context() as patch:
@@ -274,10 +273,10 @@ def test_a_mail_that_kills_its_workers_is_quarantined(monkeypatch: pytest.Monkey
     assert Ticket.objects.count() == 1
 
 
-def test_a_store_that_fails_is_not_the_fault_of_the_mail(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_fails_is_not_the_fault_of_the_mail(monkeypatch):
     TicketQueueFactory()
 
-    def fail(*args: object, **values: object) -> None:
+    def fail(*args, **values):
         raise OperationalError("deadlock detected")
 
     with monkeypatch.context() as patch:
@@ -289,7 +288,7 @@ def test_a_store_that_fails_is_not_the_fault_of_the_mail(monkeypatch: pytest.Mon
     assert taken(a_mail()).outcome == "stored"
 
 
-def test_images_of_the_mail_are_files_that_its_html_names() -> None:
+def test_images_of_the_mail_are_files_that_its_html_names():
     TicketQueueFactory()
     mail = EmailMessage()
     mail["From"] = "jan@client.example"
@@ -316,7 +315,7 @@ def test_images_of_the_mail_are_files_that_its_html_names() -> None:
         assert content.read().startswith(b"\x89PNG")
 
 
-def test_a_quotation_is_folded() -> None:
+def test_a_quotation_is_folded():
     TicketQueueFactory()
     quoted = '<blockquote type="cite"><script>x</script>Try again</blockquote>'
 
@@ -327,7 +326,7 @@ def test_a_quotation_is_folded() -> None:
 
 # Only the mail of an unknown sender reads the setting. A new customer costs four more.
 @pytest.mark.parametrize(("creates_unknown", "expected"), [(False, [11, 15, 11]), (True, [10, 15, 15])])
-def test_the_number_of_queries_for_a_mail(creates_unknown: bool, expected: list[int], own_storage: Path) -> None:
+def test_the_number_of_queries_for_a_mail(creates_unknown, expected, own_storage):
     CustomerSettings.objects.update(creates_unknown=creates_unknown)
     queue = TicketQueueFactory(address="help@us.example")
     taken(a_mail(), queue)

@@ -9,7 +9,7 @@ from django.utils.translation import override
 
 from callcentre.web import menu
 from tests.backoffice import inputs_of, page_of, superuser
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory, AgentSessionFactory, AgentStateFactory
 from tests.tickets.factories import (
     ChatFactory,
@@ -176,7 +176,7 @@ def test_admin_shows_the_name_and_that_it_is_translated():
     assert '<span class="cc-subtle">' not in superuser().page(LIST)
 
 
-def test_api_returns_the_untranslated_name(api: ApiClient):
+def test_api_returns_the_untranslated_name(api):
     TicketFactory(status=status(KIND.NEW))
 
     statuses = api.get("/api/ticket_statuses", headers=POLISH).json()

@@ -2,25 +2,21 @@
 
 import socket
 import time
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.webhooks import answers
-from tests.webhooks.receivers import Peer, always, receiver, says
+from tests.webhooks.receivers import always, receiver, says
 from tests.webhooks.sending import BODY, HEADERS, outcome_of, post
-from webhooks.transport.sender import Sender
 
 CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
 
 # Requests
 
 
-def test_a_request_has_the_headers_and_the_body_it_was_given(sender: Sender) -> None:
+def test_a_request_has_the_headers_and_the_body_it_was_given(sender):
     with receiver(always()) as running:
         sender.send(running.at("127.0.0.1", "/hook?a=b#c"), HEADERS, BODY, ("łucja", "zażółć:gęślą"))
 
@@ -40,7 +36,7 @@ def test_a_request_has_the_headers_and_the_body_it_was_given(sender: Sender) -> 
 
 
 @pytest.mark.parametrize("body", [b"", bytes(range(256)) * 20_000], ids=["empty", "large"])
-def test_a_body_arrives_whole(sender: Sender, body: bytes) -> None:
+def test_a_body_arrives_whole(sender, body):
     with receiver(always()) as running:
         assert post(sender, running.url, body).status == 200
 
@@ -48,9 +44,7 @@ def test_a_body_arrives_whole(sender: Sender, body: bytes) -> None:
     assert running.requests[0].headers["content-length"] == str(len(body))
 
 
-def test_proxy_variables_of_the_environment_are_ignored(
-    sender: Sender, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_proxy_variables_of_the_environment_are_ignored(sender, monkeypatch, tmp_path):
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login of-the-machine password secret\n")
     netrc.chmod(0o600)
@@ -69,7 +63,7 @@ def test_proxy_variables_of_the_environment_are_ignored(
 
 
 @pytest.mark.parametrize("status", [200, 201, 204, 400, 404, 410, 500, 503])
-def test_an_answer_is_given_back(sender: Sender, status: int) -> None:
+def test_an_answer_is_given_back(sender, status):
     body = b"" if status == 204 else "żółw".encode()
     started = time.monotonic()
 
@@ -80,7 +74,7 @@ def test_an_answer_is_given_back(sender: Sender, status: int) -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_not_followed(sender: Sender, status: int) -> None:
+def test_a_redirect_is_not_followed(sender, status):
     with receiver(always()) as other:
         outcome = outcome_of(sender, always(status, b"moved", Location=other.url))
 
@@ -105,13 +99,13 @@ def test_a_redirect_is_not_followed(sender: Sender, status: int) -> None:
         ("Fri, 99 Foo 99999 99:99:99 GMT", None),
     ],
 )
-def test_retry_after_is_read_as_seconds(sender: Sender, text: str, seconds: float | None) -> None:
+def test_retry_after_is_read_as_seconds(sender, text, seconds):
     outcome = outcome_of(sender, always(429, Retry_After=text))
 
     assert (outcome.status, outcome.retry_after) == (429, seconds)
 
 
-def test_retry_after_is_read_as_a_date(sender: Sender) -> None:
+def test_retry_after_is_read_as_a_date(sender):
     until = datetime.now(UTC) + timedelta(minutes=10)
 
     outcome = outcome_of(sender, always(503, Retry_After=format_datetime(until, usegmt=True)))
@@ -120,10 +114,10 @@ def test_retry_after_is_read_as_a_date(sender: Sender) -> None:
 
 
 @pytest.mark.parametrize("head", [b"Content-Length: 1000000000\r\n\r\n", CHUNKED + b"40000000\r\n"])
-def test_two_kilobytes_of_a_gigabyte_are_read_and_the_connection_is_closed(sender: Sender, head: bytes) -> None:
+def test_two_kilobytes_of_a_gigabyte_are_read_and_the_connection_is_closed(sender, head):
     sent = []
 
-    def script(peer: Peer) -> None:
+    def script(peer):
         peer.request()
         peer.sock.sendall(b"HTTP/1.1 500 No\r\n" + head)
         for _ in range(1000):
@@ -160,7 +154,7 @@ def test_two_kilobytes_of_a_gigabyte_are_read_and_the_connection_is_closed(sende
         (b"HTTP/1.1 100 Continue\r\n\r\n" * 20_000, (None, "protocol", b"")),
     ],
 )
-def test_any_answer_has_an_outcome(sender: Sender, answer: bytes, expected: tuple[int | None, str, bytes]) -> None:
+def test_any_answer_has_an_outcome(sender, answer, expected):
     outcome = outcome_of(sender, says(answer))
 
     status, error, body = expected
@@ -172,7 +166,7 @@ def test_any_answer_has_an_outcome(sender: Sender, answer: bytes, expected: tupl
     [answers.RETRY_AFTER, answers.BOMBS, answers.CUT, *(answers.mutated(200, seed) for seed in range(4))],
     ids=["Retry-After", "bombs", "cut short", *(f"errors {seed}" for seed in range(4))],
 )
-def test_an_answer_that_follows_no_rule_has_a_storable_outcome(sender: Sender, said: Iterable[bytes]) -> None:
+def test_an_answer_that_follows_no_rule_has_a_storable_outcome(sender, said):
     for answer in said:
         outcome = outcome_of(sender, says(answer))
         assert outcome.status is None or 200 <= outcome.status <= 999, answer
@@ -182,7 +176,7 @@ def test_an_answer_that_follows_no_rule_has_a_storable_outcome(sender: Sender, s
         assert outcome.retry_after is None or 0 <= outcome.retry_after <= 86_400, answer
 
 
-def test_an_odd_answer_leaves_no_token_of_the_url_in_the_log(sender: Sender, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_odd_answer_leaves_no_token_of_the_url_in_the_log(sender, caplog):
     caplog.set_level("DEBUG")
     with receiver(says(b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n")) as running:
         post(sender, running.at("127.0.0.1", "/hook/token-of-the-path?key=token-of-the-query"))
@@ -190,14 +184,12 @@ def test_an_odd_answer_leaves_no_token_of_the_url_in_the_log(sender: Sender, cap
     assert "token-of" not in caplog.text
 
 
-def test_a_reset_a_closed_port_and_a_name_without_address_are_failures(
-    sender: Sender, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def reset(peer: Peer) -> None:
+def test_a_reset_a_closed_port_and_a_name_without_address_are_failures(sender, monkeypatch):
+    def reset(peer):
         peer.request()
         peer.reset()
 
-    def fail(*args: Any, **kwargs: Any) -> Any:
+    def fail(*args, **kwargs):
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", fail)
@@ -220,7 +212,7 @@ def test_a_reset_a_closed_port_and_a_name_without_address_are_failures(
         ("http://[fd00::1]:1/", "forbidden address"),
     ],
 )
-def test_a_url_that_would_not_be_registered_is_not_sent_to(sender: Sender, url: str, error: str) -> None:
+def test_a_url_that_would_not_be_registered_is_not_sent_to(sender, url, error):
     outcome = post(sender, url)
 
     assert (outcome.status, outcome.error) == (None, error)

@@ -29,16 +29,13 @@ from tests.campaigns.dialling.calls import (
     with_lines,
 )
 from tests.campaigns.factories import CampaignFactory, RecordFactory, RetryRuleFactory
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.telephony.callers import HOTLINE, call_in, member, offers
-from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import QueueFactory, QueueMemberFactory
 from webhooks.models import Event
 
 
-def test_a_dialled_call_names_campaign_and_record_and_no_agent_until_the_join(
-    switch: RecordingSwitch, api: ApiClient
-) -> None:
+def test_a_dialled_call_names_campaign_and_record_and_no_agent_until_the_join(switch, api):
     campaign = predictive(caller_id="+48225550100")
     tick(campaign)
     call = open_call()
@@ -57,9 +54,7 @@ def test_a_dialled_call_names_campaign_and_record_and_no_agent_until_the_join(
 
 @pytest.mark.parametrize("with_line", [False, True])
 @pytest.mark.parametrize(("own", "shown"), [("+48225550100", "+48225550100"), ("", "+48225550199")])
-def test_the_source_of_a_call_with_a_known_agent_is_the_caller_id_too(
-    switch: RecordingSwitch, settings: Any, own: str, shown: str, with_line: bool
-) -> None:
+def test_the_source_of_a_call_with_a_known_agent_is_the_caller_id_too(switch, settings, own, shown, with_line):
     settings.CALLER_ID = "+48225550199"
     campaign = dialling_campaign(dialer="progressive", caller_id=own)
     if with_line:
@@ -76,7 +71,7 @@ def test_the_source_of_a_call_with_a_known_agent_is_the_caller_id_too(
 
 @pytest.mark.parametrize("dialer", ["progressive", "predictive"])
 @pytest.mark.parametrize("limit", ["TRUNK_LIMIT", "CALLS_PER_SECOND"])
-def test_the_limits_count_dialled_calls(switch: RecordingSwitch, settings: Any, limit: str, dialer: str) -> None:
+def test_the_limits_count_dialled_calls(switch, settings, limit, dialer):
     campaign = dialling_campaign(agents=3, records=3, dialer=dialer)
     if dialer == "predictive":
         with_lines(campaign)
@@ -87,7 +82,7 @@ def test_the_limits_count_dialled_calls(switch: RecordingSwitch, settings: Any, 
     assert Connection.objects.count() == 2
 
 
-def test_a_person_who_has_answered_comes_before_the_callers_of_queues(switch: RecordingSwitch) -> None:
+def test_a_person_who_has_answered_comes_before_the_callers_of_queues(switch):
     campaign = predictive()
     agent: Agent = campaign.agents.get()
     QueueMemberFactory(queue=QueueFactory(number=HOTLINE), agent=agent)
@@ -115,9 +110,7 @@ def person_waits_for_free_agents(campaign: Campaign) -> Connection:
     return dialled
 
 
-def test_an_agent_who_becomes_free_after_the_match_is_left_to_the_person_who_has_answered(
-    switch: RecordingSwitch,
-) -> None:
+def test_an_agent_who_becomes_free_after_the_match_is_left_to_the_person_who_has_answered(switch):
     campaign = predictive()
     queue = QueueFactory(number=HOTLINE)
     QueueMemberFactory(queue=queue, agent=campaign.agents.get())
@@ -134,7 +127,7 @@ def test_an_agent_who_becomes_free_after_the_match_is_left_to_the_person_who_has
     assert offers(caller) == [(other.login, "ringing")]
 
 
-def test_an_agent_whom_no_campaign_joins_is_not_kept_from_callers(switch: RecordingSwitch) -> None:
+def test_an_agent_whom_no_campaign_joins_is_not_kept_from_callers(switch):
     campaign = predictive(agents=2)
     without_line, inbound_only = campaign.agents.order_by("id")
     queue = QueueFactory(number=HOTLINE)
@@ -151,7 +144,7 @@ def test_an_agent_whom_no_campaign_joins_is_not_kept_from_callers(switch: Record
     assert set(Offer.objects.values_list("agent__login", flat=True)) == {"agent1", "agent2"}
 
 
-def test_no_agent_is_held_for_a_new_call_while_a_person_waits(switch: RecordingSwitch) -> None:
+def test_no_agent_is_held_for_a_new_call_while_a_person_waits(switch):
     """Between the look at the agents and the lock of one, a person of another campaign has answered."""
     campaign = predictive()
     dialled = person_waits_for_free_agents(campaign)
@@ -169,7 +162,7 @@ def test_no_agent_is_held_for_a_new_call_while_a_person_waits(switch: RecordingS
     assert dialled.agent == agent
 
 
-def test_nothing_is_dialled_for_an_agent_whom_a_person_waits_for(switch: RecordingSwitch) -> None:
+def test_nothing_is_dialled_for_an_agent_whom_a_person_waits_for(switch):
     campaign = predictive(records=2)
     person_waits_for_free_agents(campaign)
 
@@ -202,7 +195,7 @@ def lost(campaign: Campaign, **result: Any) -> None:
     hang_up(call, Leg.Role.TARGET, BUSY)
 
 
-def test_the_agents_result_is_written_if_the_transfer_fails(switch: RecordingSwitch) -> None:
+def test_the_agents_result_is_written_if_the_transfer_fails(switch):
     campaign = dialling_campaign()
     status = campaign.statuses.get(name="Do not call")
 
@@ -214,7 +207,7 @@ def test_the_agents_result_is_written_if_the_transfer_fails(switch: RecordingSwi
     assert (record.history.latest("id").action, attempt.settled_at) == ("result", attempt.ended_at)
 
 
-def test_a_person_who_was_lost_is_not_called_before_the_delay_of_dropped_calls(switch: RecordingSwitch) -> None:
+def test_a_person_who_was_lost_is_not_called_before_the_delay_of_dropped_calls(switch):
     campaign = dialling_campaign(wrap_up_seconds=0)
     lost(campaign)
 
@@ -224,7 +217,7 @@ def test_a_person_who_was_lost_is_not_called_before_the_delay_of_dropped_calls(s
     assert Attempt.objects.count() == 1
 
 
-def test_a_person_who_was_lost_in_the_last_attempt_is_not_called_again(switch: RecordingSwitch) -> None:
+def test_a_person_who_was_lost_in_the_last_attempt_is_not_called_again(switch):
     campaign = dialling_campaign()
     RetryRuleFactory(campaign=campaign, outcome="dropped", most_attempts=1)
 
@@ -234,7 +227,7 @@ def test_a_person_who_was_lost_in_the_last_attempt_is_not_called_again(switch: R
     assert (record.system_status, record.is_leased) == ("ABANDONED_AFTER_N_TRIES", False)
 
 
-def test_without_a_line_the_call_ends_and_the_record_is_called_with_an_agent(switch: RecordingSwitch) -> None:
+def test_without_a_line_the_call_ends_and_the_record_is_called_with_an_agent(switch):
     campaign = dialling_campaign(wrap_up_seconds=30)
 
     call = transferred(campaign)
@@ -251,7 +244,7 @@ def test_without_a_line_the_call_ends_and_the_record_is_called_with_an_agent(swi
     assert AgentState.objects.get(ended_at=None).kind == "wrap_up"
 
 
-def test_a_line_that_is_over_cannot_take_the_customer_back(switch: RecordingSwitch) -> None:
+def test_a_line_that_is_over_cannot_take_the_customer_back(switch):
     campaign = dialling_campaign()
     with_lines(campaign)
     call, agent = transferred(campaign), campaign.agents.get()
@@ -263,7 +256,7 @@ def test_a_line_that_is_over_cannot_take_the_customer_back(switch: RecordingSwit
     assert only_record().system_status == "CALL_PROGRESSIVE"
 
 
-def test_the_customer_returns_to_the_line_of_the_agent(switch: RecordingSwitch) -> None:
+def test_the_customer_returns_to_the_line_of_the_agent(switch):
     campaign = dialling_campaign(wrap_up_seconds=30)
     with_lines(campaign)
     agent = campaign.agents.get()

@@ -34,7 +34,6 @@ from tests.campaigns.factories import RecordFactory
 from tests.campaigns.waiting import while_it_waits
 from tests.conftest import ACTOR
 from tests.serving import at_once
-from tests.telephony.doubles import RecordingSwitch
 
 
 def tick_of_before(campaign: Campaign) -> None:
@@ -56,9 +55,7 @@ def lose_agent(call: Connection) -> None:
 
 @pytest.mark.parametrize(("end", "has_line"), [(stop, False), (stop, True), (lose_agent, False), (lose_agent, True)])
 @pytest.mark.parametrize("rings", [False, True])
-def test_our_own_hang_up_uses_no_attempt(
-    switch: RecordingSwitch, *, end: Callable[[Connection], None], has_line: bool, rings: bool
-) -> None:
+def test_our_own_hang_up_uses_no_attempt(switch, *, end, has_line, rings):
     campaign, before = dialling_campaign(), timezone.now()
     if has_line:
         with_lines(campaign)
@@ -85,7 +82,7 @@ def test_our_own_hang_up_uses_no_attempt(
 
 
 @pytest.mark.parametrize("edit", [False, True])
-def test_a_person_who_picks_up_after_our_hang_up_was_dropped(switch: RecordingSwitch, *, edit: bool) -> None:
+def test_a_person_who_picks_up_after_our_hang_up_was_dropped(switch, *, edit):
     campaign = dialling_campaign()
     with_lines(campaign)
     tick(campaign)
@@ -108,7 +105,7 @@ def test_a_person_who_picks_up_after_our_hang_up_was_dropped(switch: RecordingSw
 
 
 @pytest.mark.parametrize("dialer", ["progressive", "preview"])
-def test_a_tick_that_read_the_campaign_before_its_pause_places_nothing(switch: RecordingSwitch, dialer: str) -> None:
+def test_a_tick_that_read_the_campaign_before_its_pause_places_nothing(switch, dialer):
     campaign = dialling_campaign(dialer=dialer)
     Campaign.objects.update(is_dialling=False)
 
@@ -118,7 +115,7 @@ def test_a_tick_that_read_the_campaign_before_its_pause_places_nothing(switch: R
     assert Record.objects.get().leased_by == ""
 
 
-def test_a_dial_in_the_moment_of_a_pause_waits_for_it_and_places_nothing(switch: RecordingSwitch) -> None:
+def test_a_dial_in_the_moment_of_a_pause_waits_for_it_and_places_nothing(switch):
     campaign = dialling_campaign()
 
     while_it_waits(lambda: tick_of_before(campaign), first=lambda: pause_dialling(Campaign.objects.get(), ACTOR))
@@ -126,7 +123,7 @@ def test_a_dial_in_the_moment_of_a_pause_waits_for_it_and_places_nothing(switch:
     assert (Attempt.objects.count(), Connection.objects.count()) == (0, 0)
 
 
-def test_calls_go_on_after_a_pause_and_new_ones_begin_after_a_start(switch: RecordingSwitch) -> None:
+def test_calls_go_on_after_a_pause_and_new_ones_begin_after_a_start(switch):
     campaign = dialling_campaign(agents=2, records=2)
     campaign.agents.filter(login="agent2").update(outbound_mode=False)
     tick(campaign)
@@ -140,7 +137,7 @@ def test_calls_go_on_after_a_pause_and_new_ones_begin_after_a_start(switch: Reco
     assert (during, Attempt.objects.count()) == ((1, 1), 2)
 
 
-def test_a_stop_hangs_up_the_calls_of_the_campaign_that_only_ring(switch: RecordingSwitch) -> None:
+def test_a_stop_hangs_up_the_calls_of_the_campaign_that_only_ring(switch):
     campaign = dialling_campaign(agents=3, records=3)
     other = dialling_campaign(agents=0, records=1)
     add_agent(other, "other", "301")
@@ -159,7 +156,7 @@ def test_a_stop_hangs_up_the_calls_of_the_campaign_that_only_ring(switch: Record
     assert (campaign.is_dialling, other.is_dialling) == (False, True)
 
 
-def test_a_stop_leaves_a_call_in_which_a_machine_is_looked_for(switch: RecordingSwitch) -> None:
+def test_a_stop_leaves_a_call_in_which_a_machine_is_looked_for(switch):
     campaign = dialling_campaign(detects_machines=True)
     talking(campaign)
 
@@ -169,9 +166,7 @@ def test_a_stop_leaves_a_call_in_which_a_machine_is_looked_for(switch: Recording
 
 
 @pytest.mark.parametrize("detects_machines", [False, True])
-def test_a_stop_leaves_a_call_that_is_answered_before_the_listener_hangs_up(
-    switch: RecordingSwitch, *, detects_machines: bool
-) -> None:
+def test_a_stop_leaves_a_call_that_is_answered_before_the_listener_hangs_up(switch, *, detects_machines):
     campaign = dialling_campaign(detects_machines=detects_machines)
     tick(campaign)
     call = open_call()
@@ -189,7 +184,7 @@ def test_a_stop_leaves_a_call_that_is_answered_before_the_listener_hangs_up(
     assert command.done_at
 
 
-def test_a_stop_ends_a_call_that_rings(switch: RecordingSwitch) -> None:
+def test_a_stop_ends_a_call_that_rings(switch):
     campaign = dialling_campaign()
     tick(campaign)
     call = open_call()
@@ -221,7 +216,7 @@ def all_talking() -> list[Connection]:
 
 
 @pytest.mark.parametrize("turn", range(3))
-def test_of_two_calls_that_are_answered_at_once_one_gets_the_free_agent(switch: RecordingSwitch, turn: int) -> None:
+def test_of_two_calls_that_are_answered_at_once_one_gets_the_free_agent(switch, turn):
     ringing(agents=1, records=2)
     first, second = Connection.objects.order_by("id")
 
@@ -236,7 +231,7 @@ def test_of_two_calls_that_are_answered_at_once_one_gets_the_free_agent(switch: 
 
 
 @pytest.mark.slow("runs threads")
-def test_twenty_answers_at_once_use_each_agent_once(switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_twenty_answers_at_once_use_each_agent_once(switch, monkeypatch):
     monkeypatch.setattr(dialler_calls, "DROP_AFTER", timedelta(minutes=1))  # a machine under load is slower than people
     ringing(agents=12, records=20)
     calls = list(Connection.objects.order_by("id"))
@@ -251,7 +246,7 @@ def test_twenty_answers_at_once_use_each_agent_once(switch: RecordingSwitch, mon
 
 
 @pytest.mark.parametrize("turn", range(3))
-def test_an_agent_who_logs_out_in_the_moment_of_the_join(switch: RecordingSwitch, turn: int) -> None:
+def test_an_agent_who_logs_out_in_the_moment_of_the_join(switch, turn):
     campaign = ringing(agents=1, records=1)
     call, agent = open_call(), campaign.agents.get()
 
@@ -266,7 +261,7 @@ def test_an_agent_who_logs_out_in_the_moment_of_the_join(switch: RecordingSwitch
 
 
 @pytest.mark.parametrize("turn", range(3))
-def test_a_line_that_is_hung_up_in_the_moment_of_the_join(switch: RecordingSwitch, turn: int) -> None:
+def test_a_line_that_is_hung_up_in_the_moment_of_the_join(switch, turn):
     campaign = ringing(agents=2, records=2)
     call = Connection.objects.earliest("id")
     first, second = campaign.agents.order_by("id")
@@ -281,7 +276,7 @@ def test_a_line_that_is_hung_up_in_the_moment_of_the_join(switch: RecordingSwitc
     assert not AgentLine.objects.filter(agent=first, ended_at=None).exists()
 
 
-def test_a_customer_who_hangs_up_while_agents_are_looked_for_is_not_joined(switch: RecordingSwitch) -> None:
+def test_a_customer_who_hangs_up_while_agents_are_looked_for_is_not_joined(switch):
     campaign = ringing(agents=1, records=2)
     first, second = Connection.objects.order_by("id")
     answer(first)()
