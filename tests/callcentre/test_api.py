@@ -192,51 +192,6 @@ def test_lists_in_queries_have_three_spellings(query, api):
     assert {record["system_status"] for record in response.json()["result"]} == {"CALL", "NO_CALL"}
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        *((value, True) for value in (True, 1, "1", "true", "TRUE", " True ")),
-        *((value, False) for value in (False, 0, "0", "false", "False")),
-    ],
-)
-def test_booleans_have_many_spellings_in_bodies(value, expected, api):
-    assert api.post("/api/outbounds", {**NEW_CAMPAIGN, "crm": value, "active": value}).status_code == 201
-    campaign = Campaign.objects.get()
-    assert (campaign.is_crm, campaign.is_active) == (expected, expected)
-
-
-@pytest.mark.parametrize("value", [2, 1.0, "yes", "", [], {}, [True]])
-def test_other_values_are_no_booleans(value, api):
-    response = api.post("/api/outbounds", {**NEW_CAMPAIGN, "crm": value})
-
-    assert codes(response) <= {("crm", ErrorCode.NOT_BOOLEAN.number), ("crm", ErrorCode.EMPTY.number)}
-    assert response.status_code == 400
-
-
-@pytest.mark.parametrize("query", ["true", "1", "True"])
-def test_booleans_in_queries_have_the_same_spellings(query, api):
-    record = RecordFactory(campaign=CampaignFactory(code="DEMO1", fields=["city"]))
-
-    response = api.get(f"/api/outbounds/DEMO1/records/{record.number}?include_record_fields={query}")
-
-    assert response.json()["record_fields"] == {"city": ""}
-
-
-@pytest.mark.parametrize("spell", [int, str, lambda pk: f" {pk} ", float])
-def test_an_id_may_be_a_number_or_a_string(spell, api):
-    campaign = CampaignFactory(code="DEMO1")
-    status = campaign.statuses.get(system_status="CALL", dictionary_status__key="")
-
-    response = api.post("/api/outbounds/DEMO1/records", {"phone_number": "+48221234567", "status_id": spell(status.pk)})
-
-    assert response.status_code == 201
-    assert campaign.records.get().status == status
-
-
-def test_a_text_may_be_sent_as_a_number(api):
-    assert api.post("/api/outbounds", {**NEW_CAMPAIGN, "id": 12345, "name": 2026}).json()["id"] == "12345"
-
-
 # Paging
 
 

@@ -118,8 +118,11 @@ def test_times_are_written_in_the_configured_zone_to_the_minute_and_unset_ones_e
 def test_a_value_has_many_spellings():
     for read, spellings, expected in [
         (parse_integer, [7, "7", " 7 ", "+7", "007", 7.0], 7),
+        (parse_boolean, [True, 1, "1", "true", "TRUE", " True "], True),
+        (parse_boolean, [False, 0, "0", "false", "False"], False),
         (parse_text, ["  zażółć \n 🙂\t"], "zażółć \n 🙂"),
-        (fields.IdField().to_internal_value, ["5"], 5),
+        (parse_text, [2026, "2026"], "2026"),
+        (fields.IdField().to_internal_value, [5, "5", " 5 ", 5.0], 5),
         # An impossible id reads as an unknown one.
         (fields.IdField().to_internal_value, [0, -1, 2**63, "9" * 30], 0),
         (fields.IdField().to_internal_value, [""], None),

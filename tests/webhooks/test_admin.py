@@ -163,7 +163,6 @@ def test_a_webhook_is_added_by_the_verb():
     ("field", "value", "error"),
     [
         ("subscription_url", "http://10.0.0.1/", "Webhooks are not sent to this network."),
-        ("subscription_url", "ftp://crm.invalid/", "The address must start with http:// or https://."),
         (
             "subscription_url",
             "http://user:pass@crm.invalid/",
