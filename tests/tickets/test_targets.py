@@ -29,7 +29,7 @@ def after(hours: float) -> datetime:
 
 
 @pytest.fixture
-def clock():
+def clock() -> Any:
     """Set the time, in hours since the start."""
     with time_machine.travel(START, tick=False) as traveller:
         yield lambda hours: traveller.move_to(after(hours))
@@ -103,7 +103,7 @@ EVENTS: dict[str, Callable[[Ticket], Any]] = {
         (["closed", 100, "in_progress"], (101, 110)),
     ],
 )
-def test_targets_after(events, expected, clock):
+def test_targets_after(events: list[str | float], expected: tuple[float | None, float | None], clock: Clock) -> None:
     ticket = opened()
 
     for event in events:
@@ -115,7 +115,7 @@ def test_targets_after(events, expected, clock):
     assert dues(ticket) == expected
 
 
-def test_targets_of_another_queue_count_from_the_same_start(clock):
+def test_targets_of_another_queue_count_from_the_same_start(clock: Clock) -> None:
     ticket = opened()
     reply(ticket)
     clock(24)
@@ -130,7 +130,7 @@ def test_targets_of_another_queue_count_from_the_same_start(clock):
     assert (first, dues(ticket)) == ((26, None), (None, 44))
 
 
-def test_other_edits_keep_the_targets(clock):
+def test_other_edits_keep_the_targets(clock: Clock) -> None:
     queue = a_queue()
     ticket = opened(queue)
     TicketQueue.objects.filter(pk=queue.pk).update(first_response_minutes=5)
@@ -143,7 +143,7 @@ def test_other_edits_keep_the_targets(clock):
 # Merges and splits
 
 
-def test_merging_an_answered_ticket_into_a_newer_one_keeps_its_targets(clock):
+def test_merging_an_answered_ticket_into_a_newer_one_keeps_its_targets(clock: Clock) -> None:
     old = opened()
     clock(0.5)
     reply(old)
@@ -161,7 +161,9 @@ def test_merging_an_answered_ticket_into_a_newer_one_keeps_its_targets(clock):
 
 
 @pytest.mark.parametrize("is_closed", [False, True])
-def test_older_question_is_owed_since_it_was_asked_after_a_merge_unless_it_was_closed(is_closed, clock):
+def test_older_question_is_owed_since_it_was_asked_after_a_merge_unless_it_was_closed(
+    is_closed: bool, clock: Clock
+) -> None:
     question = opened()
     if is_closed:
         turn(question, "closed")
@@ -173,7 +175,7 @@ def test_older_question_is_owed_since_it_was_asked_after_a_merge_unless_it_was_c
     assert dues(newer) == (1.25 if is_closed else 1, 10.25)
 
 
-def test_question_answered_later_in_the_other_ticket_is_not_owed(clock):
+def test_question_answered_later_in_the_other_ticket_is_not_owed(clock: Clock) -> None:
     question = opened()
     other = opened(question.queue)
     clock(0.5)
@@ -185,7 +187,7 @@ def test_question_answered_later_in_the_other_ticket_is_not_owed(clock):
     assert dues(other) == (None, 10)
 
 
-def test_targets_of_both_tickets_after_a_split(clock):
+def test_targets_of_both_tickets_after_a_split(clock: Clock) -> None:
     ticket = opened()
     clock(0.25)
     second = MessageFactory(ticket=ticket)
@@ -198,6 +200,9 @@ def test_targets_of_both_tickets_after_a_split(clock):
     assert (dues(other), dues(ticket)) == ((1.25, 10.25), (3, 10))
     last = split_ticket(ticket, ACTOR, [third.pk], "Else")
     assert (dues(last), dues(ticket)) == ((3, 12), (None, 10))
+
+
+# Working time
 
 
 HOURS = [(1, time(8), time(16)), (2, time(8), time(16))]
@@ -220,7 +225,7 @@ WARSAW = ZoneInfo("Europe/Warsaw")
         (60, [(-5, 1)], 2),
     ],
 )
-def test_working_time_without_pauses(minutes, pauses, expected):
+def test_working_time_without_pauses(minutes: int, pauses: list[tuple[float, float]], expected: float) -> None:
     spans = [(after(since), after(until)) for since, until in pauses]
 
     found = add_working_time(START, minutes, HOURS, WARSAW, spans)
@@ -228,7 +233,7 @@ def test_working_time_without_pauses(minutes, pauses, expected):
     assert found == after(expected)
 
 
-def test_wait_over_night_costs_no_working_time_of_the_next_day(clock):
+def test_wait_over_night_costs_no_working_time_of_the_next_day(clock: Clock) -> None:
     queue = a_queue(resolution_minutes=480)
     for weekday in (1, 2):
         TicketQueueHoursFactory(queue=queue, weekday=weekday)
@@ -243,7 +248,10 @@ def test_wait_over_night_costs_no_working_time_of_the_next_day(clock):
     assert dues(ticket) == (27, 7 * 24 + 1)
 
 
-def test_row_written_by_old_code(clock):
+# Rows of old code
+
+
+def test_row_written_by_old_code(clock: Clock) -> None:
     ticket = TicketFactory(queue=a_queue(), created_at=START, response_due_at=after(1), resolution_due_at=after(10))
     clock(0.5)
     reply(ticket)

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from email.message import EmailMessage
+from pathlib import Path
 
 import pytest
 from django.core.files.storage import default_storage
@@ -10,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone, translation
 
 from callcentre.core.errors import Conflict, Invalid
-from tests.conftest import ACTOR
+from tests.conftest import ACTOR, ApiClient
 from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
 from tests.tickets.mails import a_mail, answered, files_on_disk, taken
 from tickets.mail import intake
@@ -28,7 +29,7 @@ def actions() -> list[str]:
     return list(Event.objects.order_by("id").values_list("action", flat=True))
 
 
-def test_a_mail_may_be_empty_and_control_characters_are_removed_from_a_name():
+def test_a_mail_may_be_empty_and_control_characters_are_removed_from_a_name() -> None:
     TicketQueueFactory()
     raw = a_mail(" \n").replace(b"Jan <jan", b"=?utf-8?b?SmFuIBtbMzFtIEtvd2FsDQpCY2M6IHg=?= <jan")
 
@@ -38,7 +39,7 @@ def test_a_mail_may_be_empty_and_control_characters_are_removed_from_a_name():
     assert (message.author_name, message.ticket.sender_name) == ("Jan [31m Kowal Bcc: x", "Jan [31m Kowal Bcc: x")
 
 
-def test_a_new_ticket_has_its_customer_its_targets_and_its_events(api):
+def test_a_new_ticket_has_its_customer_its_targets_and_its_events(api: ApiClient) -> None:
     queue = TicketQueueFactory(address="help@us.example", first_response_minutes=60, resolution_minutes=120)
     customer = CustomerFactory(email="JAN@client.example")
     CustomerFactory(email="jan@client.example")
@@ -58,7 +59,7 @@ def test_a_new_ticket_has_its_customer_its_targets_and_its_events(api):
     assert (received.header_id, received.message.author_name) == ("1@client.example", "Jan")
 
 
-def test_an_answer_opens_a_closed_ticket_again_with_its_events():
+def test_an_answer_opens_a_closed_ticket_again_with_its_events() -> None:
     ticket, dispatch = answered()
     closed = TicketStatus.objects.get(kind="closed")
     Ticket.objects.filter(pk=ticket.pk).update(status=closed, closed_at=timezone.now())
@@ -72,7 +73,7 @@ def test_an_answer_opens_a_closed_ticket_again_with_its_events():
     assert actions() == ["TICKET_MESSAGE_RECEIVED", "TICKET_UPDATED"]
 
 
-def test_an_answer_to_a_split_off_message_joins_its_new_ticket():
+def test_an_answer_to_a_split_off_message_joins_its_new_ticket() -> None:
     ticket, dispatch = answered()
     receive_message(ticket, ACTOR, body="Of another matter")
     other = split_ticket(ticket, ACTOR, [dispatch.message_id], "The other matter")
@@ -83,7 +84,7 @@ def test_an_answer_to_a_split_off_message_joins_its_new_ticket():
 
 
 @pytest.mark.parametrize("way", ["in_reply_to", "references", "theirs", "subject"])
-def test_an_answer_finds_its_ticket(way):
+def test_an_answer_finds_its_ticket(way: str) -> None:
     ticket, dispatch = answered()
     taken(a_mail("First", Message_ID="<theirs@client.example>", In_Reply_To=f"<{dispatch.header_id}>"))
     headers = {
@@ -100,7 +101,7 @@ def test_an_answer_finds_its_ticket(way):
 
 
 @pytest.mark.parametrize("sender", ["Jan@C.example", "copy@c.example", "other@c.example", "form@web.example"])
-def test_a_participant_may_answer(sender):
+def test_a_participant_may_answer(sender: str) -> None:
     ticket, dispatch = answered(sender="jan@c.example", customer=CustomerFactory(email="other@c.example"))
     Dispatch.objects.update(copies=["Copy@c.example"])
     headers = {"From": sender}
@@ -111,14 +112,14 @@ def test_a_participant_may_answer(sender):
 
 
 @pytest.mark.parametrize("sender", ["eve@client.example", "jan@client.example.evil.example", "n@client.example"])
-def test_a_stranger_begins_a_new_ticket(sender):
+def test_a_stranger_begins_a_new_ticket(sender: str) -> None:
     ticket, dispatch = answered()
 
     for headers in ({"In_Reply_To": f"<{dispatch.header_id}>"}, {"Subject": f"Re: [#{ticket.pk}]"}):
         assert taken(a_mail(From=sender, **headers)).message.ticket != ticket
 
 
-def test_a_forged_message_id_matches_no_ticket():
+def test_a_forged_message_id_matches_no_ticket() -> None:
     ticket, dispatch = answered()
     forged = dispatch.header_id.replace(dispatch.header_id.split(".")[3][:4], "0000", 1)
     Dispatch.objects.update(header_id="other@us.example")
@@ -126,7 +127,7 @@ def test_a_forged_message_id_matches_no_ticket():
     assert taken(a_mail(In_Reply_To=f"<{forged}>")).message.ticket != ticket
 
 
-def test_mail_to_a_merged_ticket_joins_the_target():
+def test_mail_to_a_merged_ticket_joins_the_target() -> None:
     ticket, dispatch = answered()
     target = TicketFactory(sender="else@client.example")
     last = TicketFactory(sender="last@client.example")
@@ -147,7 +148,7 @@ def bounce(header_id: str, action: str = "failed") -> bytes:
     ).encode()
 
 
-def test_a_bounce_marks_the_mail_that_did_not_arrive():
+def test_a_bounce_marks_the_mail_that_did_not_arrive() -> None:
     ticket, dispatch = answered()
 
     received = taken(bounce(dispatch.header_id))
@@ -160,7 +161,7 @@ def test_a_bounce_marks_the_mail_that_did_not_arrive():
     assert [file.filename for file in received.message.files.all()] == ["part-1.txt", "part-2.txt"]
 
 
-def test_a_delay_is_no_bounce_and_joins_the_present_ticket_of_its_message():
+def test_a_delay_is_no_bounce_and_joins_the_present_ticket_of_its_message() -> None:
     ticket, dispatch = answered()
     receive_message(ticket, ACTOR, body="Of another matter")
     other = split_ticket(ticket, ACTOR, [dispatch.message_id], "The other matter")
@@ -171,7 +172,7 @@ def test_a_delay_is_no_bounce_and_joins_the_present_ticket_of_its_message():
     assert taken(bounce(dispatch.header_id)).message.ticket == other
 
 
-def test_a_bounce_concerns_only_its_recipient():
+def test_a_bounce_concerns_only_its_recipient() -> None:
     _ticket, dispatch = answered()
     both = ["jan@client.example", "eva@client.example"]
     Dispatch.objects.update(state="sent", sent_at=timezone.now(), next_attempt_at=None, copies=both[1:], accepted=both)
@@ -182,7 +183,7 @@ def test_a_bounce_concerns_only_its_recipient():
     assert (dispatch.refused, dispatch.accepted) == ({both[0]: "550 5.1.1 No such user"}, both[1:])
 
 
-def test_a_bounce_of_a_foreign_mail_is_quarantined():
+def test_a_bounce_of_a_foreign_mail_is_quarantined() -> None:
     _ticket, dispatch = answered()
     forged = dispatch.header_id[:-30] + "0" * 20 + "@us.example"
 
@@ -193,7 +194,7 @@ def test_a_bounce_of_a_foreign_mail_is_quarantined():
     assert dispatch.bounced_at is None
 
 
-def test_mail_of_our_own_addresses_makes_no_loop():
+def test_mail_of_our_own_addresses_makes_no_loop() -> None:
     TicketQueueFactory(address="help@us.example")
 
     for headers in ({"From": "HELP@us.example"}, {"Reply_To": "help@us.example"}):
@@ -201,7 +202,7 @@ def test_mail_of_our_own_addresses_makes_no_loop():
     assert not Ticket.objects.exists()
 
 
-def test_a_flood_is_quarantined_until_a_person_lets_it_in():
+def test_a_flood_is_quarantined_until_a_person_lets_it_in() -> None:
     queue = TicketQueueFactory()
     for number in range(FLOOD):
         ReceivedMail.objects.create(
@@ -218,7 +219,7 @@ def test_a_flood_is_quarantined_until_a_person_lets_it_in():
     assert (received.outcome, received.decided_by) == ("stored", "tester")
 
 
-def test_mail_without_a_queue_is_quarantined_until_a_person_retries_it():
+def test_mail_without_a_queue_is_quarantined_until_a_person_retries_it() -> None:
     received = taken(a_mail())
     assert (received.outcome, received.reason) == ("quarantined", "there is no ticket queue")
     with translation.override("pl"):
@@ -236,7 +237,7 @@ def test_mail_without_a_queue_is_quarantined_until_a_person_retries_it():
         retry_mail(received, ACTOR)
 
 
-def test_a_person_discards_a_mail_with_a_reason():
+def test_a_person_discards_a_mail_with_a_reason() -> None:
     received = taken(a_mail())
 
     with pytest.raises(Invalid):
@@ -254,10 +255,10 @@ class KilledError(BaseException):
     """The death of the process: no handler catches it."""
 
 
-def test_a_mail_that_kills_its_workers_is_quarantined(monkeypatch):
+def test_a_mail_that_kills_its_workers_is_quarantined(monkeypatch: pytest.MonkeyPatch) -> None:
     TicketQueueFactory()
 
-    def die(raw):
+    def die(raw: bytes) -> None:
         raise KilledError
 
     with monkeypatch.context() as patch:
@@ -273,10 +274,10 @@ def test_a_mail_that_kills_its_workers_is_quarantined(monkeypatch):
     assert Ticket.objects.count() == 1
 
 
-def test_a_store_that_fails_is_not_the_fault_of_the_mail(monkeypatch):
+def test_a_store_that_fails_is_not_the_fault_of_the_mail(monkeypatch: pytest.MonkeyPatch) -> None:
     TicketQueueFactory()
 
-    def fail(*args, **values):
+    def fail(*args: object, **values: object) -> None:
         raise OperationalError("deadlock detected")
 
     with monkeypatch.context() as patch:
@@ -288,7 +289,7 @@ def test_a_store_that_fails_is_not_the_fault_of_the_mail(monkeypatch):
     assert taken(a_mail()).outcome == "stored"
 
 
-def test_images_of_the_mail_are_files_that_its_html_names():
+def test_images_of_the_mail_are_files_that_its_html_names() -> None:
     TicketQueueFactory()
     mail = EmailMessage()
     mail["From"] = "jan@client.example"
@@ -315,7 +316,7 @@ def test_images_of_the_mail_are_files_that_its_html_names():
         assert content.read().startswith(b"\x89PNG")
 
 
-def test_a_quotation_is_folded():
+def test_a_quotation_is_folded() -> None:
     TicketQueueFactory()
     quoted = '<blockquote type="cite"><script>x</script>Try again</blockquote>'
 
@@ -326,7 +327,7 @@ def test_a_quotation_is_folded():
 
 # Only the mail of an unknown sender reads the setting. A new customer costs four more.
 @pytest.mark.parametrize(("creates_unknown", "expected"), [(False, [11, 15, 11]), (True, [10, 15, 15])])
-def test_the_number_of_queries_for_a_mail(creates_unknown, expected, own_storage):
+def test_the_number_of_queries_for_a_mail(creates_unknown: bool, expected: list[int], own_storage: Path) -> None:
     CustomerSettings.objects.update(creates_unknown=creates_unknown)
     queue = TicketQueueFactory(address="help@us.example")
     taken(a_mail(), queue)
