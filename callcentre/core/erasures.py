@@ -5,6 +5,7 @@ addresses, in portions, and removes these from the texts. Each step is one trans
 another worker goes on after a crash.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
@@ -13,16 +14,24 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop
+from django.utils.translation import gettext_lazy
 
 from callcentre.core import personal_data
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
 from callcentre.core.changes import change_columns, still_there
-from callcentre.core.deletions import RIGHT, Busy, Consequences, Deletion, Kind, Part, checked_reason, register
+from callcentre.core.deletions import (
+    ON_HOLD,
+    RIGHT,
+    Consequences,
+    Deletion,
+    Kind,
+    Part,
+    checked_reason,
+    register,
+)
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode
-from callcentre.core.legal_holds import held
 from callcentre.core.personal_data import Fate, Person
 
 KIND = "person"
@@ -54,18 +63,9 @@ def consequences(person: Person) -> Consequences:
         if each.why and each.why not in found.remarks:
             found.remarks.append(str(each.why))
     found.remarks.append(_("Numbers and addresses of the person are removed from all other texts, such as histories."))
-    if _is_held(person):
-        found.obstacle = _("A legal hold forbids the deletion.")
+    if personal_data.has_held(person):
+        found.obstacle = _(ON_HOLD)
     return found
-
-
-def _is_held(person: Person) -> bool:
-    """Return whether a customer or a ticket of the person is on hold."""
-    if set(person.customers) & held("customer"):
-        return True
-    tickets = held("ticket")
-    rows = next((data.rows for model, data in personal_data.entries() if model._meta.label == "tickets.Ticket"), None)
-    return bool(tickets and rows and rows(person).filter(pk__in=tickets).exists())
 
 
 def ask(actor: Actor, person: Person, reason: str) -> Deletion:
@@ -74,7 +74,7 @@ def ask(actor: Actor, person: Person, reason: str) -> Deletion:
     Raise Invalid without a reason, Conflict if a legal hold forbids it, or if it was asked for already.
     """
     reason = checked_reason(reason)
-    if _is_held(person):
+    if personal_data.has_held(person):
         raise Conflict(ErrorCode.LEGAL_HOLD)
     needs_consent = settings.ERASURE_NEEDS_CONSENT
     object_id = str(person.customers[0] if person.customers else uuid4())
@@ -126,17 +126,16 @@ def _locked(deletion: Deletion) -> Deletion:
 
 def _delete(deletion: Deletion) -> None:
     person = Person.of(deletion.person)
-    if _is_held(person):  # since it was asked for
-        raise Busy(gettext_noop("A legal hold forbids the deletion."))
     for removal in _removals:
         removal(deletion, person)
     if person.pattern:
         _redact(deletion, person)
-    deletion.kept = {found.model: found.count for found in personal_data.found_of(person) if found.fate == Fate.KEPT}
+    kept = Counter({found.model: found.count for found in personal_data.found_of(person) if found.fate == Fate.KEPT})
+    deletion.kept = dict(kept + Counter(deletion.notes.get("held", {})))
 
 
 def _redact(deletion: Deletion, person: Person) -> None:
-    """Remove numbers and addresses from texts of all models, one portion of a model a step."""
+    """Remove numbers and addresses from texts of all models, one portion of a model a step. Count texts on hold."""
     for model, data in personal_data.entries():
         label = model._meta.label_lower
         done: str | None = deletion.notes.get("model")
@@ -146,9 +145,11 @@ def _redact(deletion: Deletion, person: Person) -> None:
         while True:
             with deletion.step():
                 rows, after = personal_data.mentions(model, data, person, after)
-                deletion.count_emptied(label, personal_data.redact(rows, data, person))
+                emptied, held = personal_data.redact(model, rows, data, person)
+                deletion.count_emptied(label, emptied)
+                kept = Counter(deletion.notes.get("held", {})) + Counter({label: held})
                 key = str(after) if after is not None else None
-                deletion.notes = {**deletion.notes, "model": label, "after": key}
+                deletion.notes = {**deletion.notes, "model": label, "after": key, "held": kept}
             if after is None:
                 break
 
