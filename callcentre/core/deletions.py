@@ -67,8 +67,6 @@ class Consequences:
     # Rows that are deleted, and rows that stay without the person.
     deleted: list[Part] = field(default_factory=list)
     emptied: list[Part] = field(default_factory=list)
-    # Rows that stay as they are.
-    kept: list[Part] = field(default_factory=list)
     # Sentences about rows that stay, and about changes elsewhere.
     remarks: list[str] = field(default_factory=list)
     # The reason why the object cannot be deleted now; "" if it can.

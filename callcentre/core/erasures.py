@@ -13,23 +13,13 @@ from uuid import uuid4
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from callcentre.core import personal_data
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
 from callcentre.core.changes import change_columns, still_there
-from callcentre.core.deletions import (
-    ON_HOLD,
-    RIGHT,
-    Consequences,
-    Deletion,
-    Kind,
-    Part,
-    checked_reason,
-    register,
-)
+from callcentre.core.deletions import RIGHT, Consequences, Deletion, Kind, checked_reason, register
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.core.personal_data import Fate, Person
@@ -47,25 +37,6 @@ def may_erase(user: Any) -> bool:
 def register_removals(*removals: Removal) -> None:
     """Set the functions that remove a person's own rows, one for each app, in their order."""
     _removals[:] = removals
-
-
-def consequences(person: Person) -> Consequences:
-    found = Consequences()
-    for each in personal_data.found_of(person):
-        part = Part(each.model, each.count)
-        match each.fate:
-            case Fate.DELETED:
-                found.deleted.append(part)
-            case Fate.EMPTIED:
-                found.emptied.append(part)
-            case Fate.KEPT:
-                found.kept.append(part)
-        if each.why and each.why not in found.remarks:
-            found.remarks.append(str(each.why))
-    found.remarks.append(_("Numbers and addresses of the person are removed from all other texts, such as histories."))
-    if personal_data.has_held(person):
-        found.obstacle = _(ON_HOLD)
-    return found
 
 
 def ask(actor: Actor, person: Person, reason: str) -> Deletion:
@@ -156,5 +127,6 @@ def _redact(deletion: Deletion, person: Person) -> None:
 
 register(
     KIND,
-    Kind("callcentre.deletion", consequences, _delete, name=gettext_lazy("person")),
+    # Its page shows what there is of the person (tickets/admin/people.py).
+    Kind("callcentre.deletion", lambda _person: Consequences(), _delete, name=gettext_lazy("person")),
 )
