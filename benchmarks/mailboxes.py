@@ -35,7 +35,7 @@ _BACKENDS = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client 
 
 
 def measure(running: Service, mailboxes: int) -> None:
-    os.environ |= running.environment
+    os.environ |= running.environment | {"DJANGO_SETTINGS_MODULE": "callcentre.settings"}
     django.setup()
     # The servers of the tests need settings.
     from tests.tickets.imap_server import Mailbox, serving  # noqa: PLC0415
