@@ -46,7 +46,7 @@ def guess(times: int, login: str | Callable[[int], str] = "robot", address: str 
 # Guessing
 
 
-def test_twenty_wrong_secrets_of_one_login_lock_it_out_at_that_address_alone(user):
+def test_twenty_wrong_secrets_of_one_login_lock_it_out_at_that_address_alone(user: tuple[str, str]):
     _, secret = ApiUser.create(SYSTEM, "other")
     assert guess(19) == [401] * 19
     assert ping(*user).status_code == 204
@@ -58,7 +58,7 @@ def test_twenty_wrong_secrets_of_one_login_lock_it_out_at_that_address_alone(use
     assert response.json()["errors"][0]["code"] == ErrorCode.TOO_MANY_FAILURES.number
     # The database's clock stands still in the test's transaction, so it may be a second behind.
     assert 200 <= int(response["Retry-After"]) <= 301
-    assert ping(*user, address="192.0.2.2").status_code == 204
+    assert ping(*user, "192.0.2.2").status_code == 204
     assert ping("other", secret).status_code == 204
 
 
@@ -73,11 +73,11 @@ def test_guesses_without_a_login_do_not_lock_out_the_address(login, user):
     assert ping(*user).status_code == 204
 
 
-def test_two_hundred_failures_lock_out_only_their_address(user):
+def test_two_hundred_failures_lock_out_only_their_address(user: tuple[str, str]):
     assert guess(200, lambda n: f"login-{n}") == [401] * 200
 
     assert ping(*user).status_code == 429
-    assert ping(*user, address="192.0.2.2").status_code == 204
+    assert ping(*user, "192.0.2.2").status_code == 204
 
 
 @pytest.mark.parametrize(
@@ -87,11 +87,13 @@ def test_two_hundred_failures_lock_out_only_their_address(user):
         (["::ffff:192.0.2.1"] * 20, "192.0.2.1", "192.0.2.2"),
     ],
 )
-def test_the_addresses_of_one_ipv6_network_and_both_spellings_of_ipv4_count_as_one(guessing, locked, free, user):
+def test_the_addresses_of_one_ipv6_network_and_both_spellings_of_ipv4_count_as_one(
+    guessing, locked, free, user: tuple[str, str]
+):
     for address in guessing:
         guess(1, address=address)
 
-    assert [ping(*user, address=address).status_code for address in (locked, free)] == [429, 204]
+    assert [ping(*user, address).status_code for address in (locked, free)] == [429, 204]
 
 
 def test_a_lockout_ends_by_itself_and_a_lifted_one_starts_a_new_count(user):

@@ -57,7 +57,9 @@ def test_a_person_of_the_new_campaign_sees_nothing_of_the_old_one(model):
     call_for(campaign)
     user = UserFactory(staff=True, scope_outbounds=[campaign.pk])
     own = {Attempt: {"campaign": campaign}, Connection: {"campaign_id": campaign.pk}}
-    expected = model._default_manager.filter(**own.get(model, {"connection__campaign_id": campaign.pk}))
+    expected = model._default_manager.filter(
+        **own.get(model, {"connection__campaign_id": campaign.pk})  # type: ignore[arg-type]
+    )
 
     assert list(within_scope(model._default_manager.all(), user)) == list(expected)
     with database.cursor() as cursor:
