@@ -12,7 +12,7 @@ import time_machine
 from callcentre.core.exporting.formats import Unit
 from callcentre.core.scope import ALL
 from callcentre.core.times import zone
-from reports.api.serializers import published
+from reports.api.views import published
 from reports.catalogue import OUTBOUNDS, QUEUES, REPORTS, TICKETS
 from reports.description import Report
 from reports.parameters import subjects_of

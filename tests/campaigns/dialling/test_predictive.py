@@ -288,7 +288,7 @@ def test_a_machine_is_hung_up_on_and_called_again(switch):
     channel = call.legs.get().channel_id
     assert switch.told[-1] == ("detect", channel)
 
-    switch_events.handle(Detected(channel, timezone.now(), "machine", 1400))
+    switch_events.handle(Detected(channel, timezone.now(), "machine"))
 
     attempt = only_attempt()
     assert (attempt.outcome, attempt.figures["answered_by"]) == ("machine", "machine")
@@ -303,7 +303,7 @@ def test_a_person_is_joined_after_the_detection(switch, who):
     call = open_call()
     pick_up(call, Leg.Role.CUSTOMER)
 
-    switch_events.handle(Detected(call.legs.get().channel_id, timezone.now(), who, 1400))
+    switch_events.handle(Detected(call.legs.get().channel_id, timezone.now(), who))
 
     assert refreshed(call).state == "talking"
 
