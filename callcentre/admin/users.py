@@ -23,7 +23,7 @@ from callcentre.admin.grant_limits import givable_groups, givable_permissions, s
 from callcentre.admin.rights import RightsField, offered_rights, shown_rights
 from callcentre.admin.scope import FIELDSET, ScopeForm, scope_field, scope_of
 from callcentre.admin.secrets import OwnPasswordForm, password_inputs
-from callcentre.admin.theme import ModelAdmin, ModelForm, display, page_action
+from callcentre.admin.theme import ModelAdmin, ModelForm, display, needs, never, page_action
 from callcentre.core.scope import DIMENSIONS
 from callcentre.models import Lockout, User
 from callcentre.rate_limits import forget_failures
@@ -203,6 +203,8 @@ class UserAdmin(SignInMixin, GivableFieldsMixin, ScopeColumnsMixin, Admin, Djang
     readonly_fields = ("last_login", "date_joined")
     filter_horizontal = ("groups",)
     rights_field = "user_permissions"
+    # A user who leaves is made inactive, so that the history keeps the name.
+    has_delete_permission = never
     fieldsets = (
         (None, {"fields": ("username", "password", "is_active")}),
         (_("Person"), {"fields": ("first_name", "last_name", "email")}),
@@ -219,7 +221,7 @@ class UserAdmin(SignInMixin, GivableFieldsMixin, ScopeColumnsMixin, Admin, Djang
         if obj is None:
             return [(None, {"fields": ["username", "password1", "password2", *password_inputs(request)]})]
         fieldsets = super().get_fieldsets(request, obj)
-        if not hasattr(obj, "provider_identity"):
+        if not _comes_by_provider(obj):
             return fieldsets
         sentence = _("This person logs in by %(provider)s: roles and scope follow the groups there.")
         said = {"description": sentence % {"provider": settings.OIDC_NAME}}
@@ -235,10 +237,6 @@ class UserAdmin(SignInMixin, GivableFieldsMixin, ScopeColumnsMixin, Admin, Djang
             return False
         return super().has_change_permission(request, obj)
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: a user who leaves is made inactive, so that the history keeps the name."""
-        return False
-
     def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
         user = super().save_form(request, form, change)
         if not change:
@@ -251,7 +249,7 @@ class UserAdmin(SignInMixin, GivableFieldsMixin, ScopeColumnsMixin, Admin, Djang
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
         """Set a password for another user. The person at the page has to enter their own."""
         user = self.row_or_404(request, id)
-        if hasattr(user, "provider_identity"):
+        if _comes_by_provider(user):
             self.message_user(
                 request, _("This person logs in by the provider, and has no password here."), messages.WARNING
             )
@@ -266,6 +264,11 @@ class UserAdmin(SignInMixin, GivableFieldsMixin, ScopeColumnsMixin, Admin, Djang
         return self.action_page(
             request, title=_now("Set a password"), submit=_now("Set the password"), form=form, obj=user
         )
+
+
+def _comes_by_provider(user: User) -> bool:
+    """Return whether the person logs in by the provider. A superuser never does."""
+    return hasattr(user, "provider_identity") and not user.is_superuser
 
 
 admin.site.unregister(Group)
@@ -330,9 +333,7 @@ class LockoutAdmin(ReadOnlyAdmin):
     search_fields = ("source", "login")
     actions = ("forget",)
     fields = ("source", "login", "realm", "until")
-
-    def has_forget_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("callcentre.delete_lockout")
+    has_forget_permission = needs("callcentre.delete_lockout")
 
     @admin.action(description=_("Unlock"), permissions=["forget"])
     def forget(self, request: HttpRequest, lockouts: QuerySet[Lockout]) -> None:
