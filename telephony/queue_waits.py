@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
-
-from callcentre.core.statements import Statement
+from callcentre.core.statements import Statement, rows_of
 from telephony.customers import customers_of
 from telephony.models import Connection, Queue
 from telephony.models.skill import IS_ABLE, SKILL_OF_MEMBER
@@ -17,7 +15,8 @@ from telephony.models.skill import IS_ABLE, SKILL_OF_MEMBER
 USUAL_CALL_SECONDS = 180
 
 _SITUATIONS = Statement("""
-SELECT q.id, w.waiting, w.since, b.callbacks, a.free, a.serving, q.wrap_up_seconds + COALESCE(h.seconds, %s)
+SELECT q.id, w.waiting, w.since, b.callbacks, a.free, a.serving,
+       trunc(q.wrap_up_seconds + COALESCE(h.seconds, %s))::int
 FROM telephony_queue q
 CROSS JOIN LATERAL (
   SELECT count(*) AS waiting, min(c.waiting_since) AS since FROM telephony_connection c
@@ -75,25 +74,11 @@ class Situation:
 
 
 def situations(queue_ids: Collection[int]) -> dict[int, Situation]:
-    """Return the situations of queues, by their ids."""
-    with connection.cursor() as cursor:
-        cursor.execute(_SITUATIONS, [USUAL_CALL_SECONDS, list(queue_ids)])
-        return {
-            pk: Situation(waiting, since, callbacks, free, serving, int(handle))
-            for pk, waiting, since, callbacks, free, serving, handle in cursor.fetchall()
-        }
+    rows = rows_of(_SITUATIONS, [USUAL_CALL_SECONDS, list(queue_ids)])
+    return {pk: Situation(*facts) for pk, *facts in rows}
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    call_id: int
-    number: str
-    since: datetime
-    customer_id: int | None
-    customer_label: str
-
-
-def callers(queue: Queue) -> list[Caller]:
+def callers(queue: Queue) -> list[dict[str, Any]]:
     """Return the callers who wait in the queue, in the order of their arrival."""
     waiting = Connection.objects.filter(state=Connection.State.WAITING, queue=queue).order_by("waiting_since", "id")
     rows: list[Any] = list(waiting.values_list("id", "src", "src_number", "waiting_since", "customer_id"))
@@ -102,5 +87,6 @@ def callers(queue: Queue) -> list[Caller]:
     for pk, src, number, since, customer_id in rows:
         customer = customers.get(number)
         known = customer_id or (customer.id if customer else None)
-        found.append(Caller(pk, src, since, known, customer.label if customer and customer.id == known else ""))
+        label = customer.label if customer and customer.id == known else ""
+        found.append({"call_id": pk, "number": src, "since": since, "customer_id": known, "customer_label": label})
     return found

@@ -134,9 +134,7 @@ def _call_back(pk: int, agent_id: int, now: datetime, wanted: list[int]) -> bool
 
 def _lock_free(agent_id: int, wanted: list[int]) -> Agent | None:
     """Lock the agent. Return None if the agent is not free any more, or is left to a campaign (added to `wanted`)."""
-    locked = ledger.lock(agent_id)
-    is_free = locked.is_logged_in and locked.state and locked.state.kind == StateKind.FREE
-    if not is_free or Offer.objects.filter(agent=agent_id, ended_at=None).exists():
+    if not ledger.lock(agent_id).is_in(StateKind.FREE) or Offer.objects.filter(agent=agent_id, ended_at=None).exists():
         return None
     if campaign_hooks.is_wanted(agent_id):
         wanted.append(agent_id)
@@ -145,7 +143,6 @@ def _lock_free(agent_id: int, wanted: list[int]) -> Agent | None:
 
 
 def _is_waiting(connection: Connection) -> bool:
-    """Return whether the caller waits and no phone rings for the call."""
     return (
         connection.state == State.WAITING
         and connection.leg_of(Leg.Role.CUSTOMER) is not None
