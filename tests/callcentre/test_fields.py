@@ -116,7 +116,7 @@ def test_times_are_written_in_the_configured_zone_to_the_minute_and_unset_ones_e
 
 
 def test_a_value_has_many_spellings():
-    for read, spellings, expected in [
+    cases: list[Any] = [
         (parse_integer, [7, "7", " 7 ", "+7", "007", 7.0], 7),
         (parse_boolean, [True, 1, "1", "true", "TRUE", " True "], True),
         (parse_boolean, [False, 0, "0", "false", "False"], False),
@@ -129,7 +129,8 @@ def test_a_value_has_many_spellings():
         (fields.NumberField(min_value=0, max_value=100).to_internal_value, ["1.5", 1.5, "+1.5", " 1.5"], 1.5),
         # PHP sends an empty map as an array.
         (fields.TextMapField().to_internal_value, [[]], {}),
-    ]:
+    ]
+    for read, spellings, expected in cases:
         for value in spellings:
             assert read(value) == expected, value
 

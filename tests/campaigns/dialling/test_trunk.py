@@ -71,7 +71,8 @@ def test_three_failures_in_a_row_are_the_trunks(switch, causes):
     campaign, other = calling_campaign(), other_campaign()
 
     for cause in causes:
-        call(campaign, *([cause] if isinstance(cause, int) else [REJECTED, cause]))
+        values: list[Any] = [cause] if isinstance(cause, int) else [REJECTED, cause]
+        call(campaign, *values)
 
     assert settled() == ({"not_dialled"}, {("TO_CALL", None, None)}, 0)
     assert (code(campaign), code(other)) == ("trunk_failed", "trunk_failed")
