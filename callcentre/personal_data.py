@@ -11,6 +11,7 @@ import campaigns.retention
 import knowledgebase.personal_data
 import telephony.personal_data
 import telephony.retention
+import tickets.people
 import tickets.personal_data
 import tickets.retention
 import webhooks.personal_data
@@ -19,63 +20,34 @@ from callcentre.core import erasures, retention
 from callcentre.core.audit import AuditEntry, AuditLog
 from callcentre.core.deletions import personal_data_deleted
 from callcentre.core.person_exports import forget_exports
-from callcentre.core.personal_data import SETTINGS, STAFF, WORK, Data, Nothing, register
+from callcentre.core.personal_data import SETTINGS, STAFF, WORK, Data, Nothing, register, register_holds
 from callcentre.lists.models import DefaultView, ListAction, ListExport, SavedView
 from callcentre.overview.models import Alarm, AlarmMail
-from callcentre.signin.models import (
-    PasswordReset,
-    ProviderGroup,
-    ProviderIdentity,
-    ProviderSession,
-    RecoveryCode,
-    SecondFactor,
-    UserSession,
-)
-from reports.models import Export, ExportMail, Rollup, RollupProgress, Schedule, ScheduleChange
+from callcentre.signin import models as signin
+from reports import models as reports
 from reports.retention import make_final
-
-_REPORT = Nothing("figures of agents, queues and campaigns")
 
 _FLOOR: dict[type[Model], Data | Nothing] = {
     AuditEntry: Data("changes object_name"),
     AuditLog: Nothing("a view over histories, which have entries of their own"),
-    models.User: STAFF,
-    models.ApiUser: STAFF,
-    models.ApiUserChange: STAFF,
-    models.Lockout: STAFF,
     models.IdempotencyRecord: Nothing("encrypted answers, found only by their key and deleted after a day"),
     models.Deletion: Nothing("kind, id and counts; the person is encrypted until the erasure is over"),
     models.PersonExport: Nothing("the person is encrypted; an erasure removes all files"),
     models.LegalHold: Nothing("kind and id"),
-    models.Retention: SETTINGS,
-    models.FileRemoval: WORK,
-    models.FileStore: WORK,
-    models.Heartbeat: WORK,
     LogEntry: Nothing("without names: docs/decisions/0022"),
-    Group: SETTINGS,
-    Permission: SETTINGS,
-    ContentType: SETTINGS,
-    Session: STAFF,
-    UserSession: STAFF,
-    SecondFactor: STAFF,
-    RecoveryCode: STAFF,
-    PasswordReset: STAFF,
-    ProviderGroup: STAFF,
-    ProviderIdentity: STAFF,
-    ProviderSession: STAFF,
     # At the end of an erasure, all files of lists and all words of searches go.
     ListExport: Data("query"),
     ListAction: Data("query form message"),
     SavedView: Data("name query"),
-    DefaultView: STAFF,
-    Alarm: SETTINGS,
-    AlarmMail: STAFF,
-    Export: _REPORT,
-    ExportMail: STAFF,
-    Rollup: _REPORT,
-    RollupProgress: _REPORT,
-    Schedule: SETTINGS,
-    ScheduleChange: SETTINGS,
+    **dict.fromkeys((models.Retention, Group, Permission, ContentType, Alarm), SETTINGS),
+    **dict.fromkeys((Session, DefaultView, AlarmMail), STAFF),
+    **STAFF.of(models, "User ApiUser ApiUserChange Lockout"),
+    **WORK.of(models, "FileRemoval FileStore Heartbeat"),
+    **STAFF.of(signin, "UserSession SecondFactor RecoveryCode PasswordReset"),
+    **STAFF.of(signin, "ProviderGroup ProviderIdentity ProviderSession"),
+    **Nothing("figures of agents, queues and campaigns").of(reports, "Export Rollup RollupProgress"),
+    **STAFF.of(reports, "ExportMail"),
+    **SETTINGS.of(reports, "Schedule ScheduleChange"),
 }
 
 
@@ -83,6 +55,7 @@ def register_all() -> None:
     for app in (campaigns, knowledgebase, telephony, tickets, webhooks):
         register(app.personal_data.TABLE)
     register(_FLOOR)
+    register_holds(tickets.people.on_hold)
     # The calls come last: one of them may still be going on.
     erasures.register_removals(
         campaigns.personal_data.remove_person,

@@ -76,18 +76,10 @@ TABLE = {
     ),
     # Files of an import cannot be searched; those of all ended imports are removed.
     models.RecordImport: Data("file_name message"),
-    models.CampaignGroup: SETTINGS,
-    models.Campaign: SETTINGS,
-    models.CampaignField: SETTINGS,
-    models.FormerCode: SETTINGS,
-    models.DictionaryStatus: SETTINGS,
-    models.RecordStatus: SETTINGS,
-    models.RetryRule: SETTINGS,
-    models.CampaignHours: SETTINGS,
-    models.LegalHours: SETTINGS,
-    models.DiallingSwitch: WORK,
-    models.DiallingDay: WORK,
-    models.DiallerState: WORK,
-    models.TrunkFailure: WORK,
-    models.RecordOffer: WORK,
+    **SETTINGS.of(
+        models,
+        "CampaignGroup Campaign CampaignField FormerCode DictionaryStatus RecordStatus RetryRule CampaignHours "
+        "LegalHours",
+    ),
+    **WORK.of(models, "DiallingSwitch DiallingDay DiallerState TrunkFailure RecordOffer"),
 }

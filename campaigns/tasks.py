@@ -6,10 +6,10 @@ from django.conf import settings
 from django.utils import timezone
 
 from callcentre.core.free_space import is_full
+from callcentre.core.personal_data import without_held
 from campaigns.dialling import outcomes, previews
 from campaigns.importing.import_run import Interrupted, run
 from campaigns.models import Attempt, Campaign, RecordImport, TrunkFailure
-from campaigns.retention import held_numbers
 from campaigns.verbs.imports import remove_import_files
 from campaigns.verbs.records import fill_zones
 
@@ -39,7 +39,7 @@ def prune_attempts() -> None:
     """Delete attempts past their retention, in batches, and failures of the trunk of the same age."""
     before = timezone.now() - settings.ATTEMPT_RETENTION
     TrunkFailure.objects.filter(ended_at__lt=before).delete()
-    free = Attempt.objects.filter(dialled_at__lt=before).exclude(number__in=held_numbers())
+    free = without_held(Attempt.objects.filter(dialled_at__lt=before))
     old = free.order_by("dialled_at").values_list("pk", flat=True)
     while ids := list(old[:PRUNED_AT_ONCE]):
         Attempt.objects.filter(pk__in=ids).delete()

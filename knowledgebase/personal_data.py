@@ -8,12 +8,5 @@ _TEXTS = Nothing("texts that the company publishes, and their index")
 TABLE = {
     models.SearchMiss: Data("query", deletes_mentions=True),
     models.ArticleVote: Data("user_key", deletes_mentions=True),
-    models.Catalog: _TEXTS,
-    models.Category: _TEXTS,
-    models.Article: _TEXTS,
-    models.ArticleVersion: _TEXTS,
-    models.ArticleChange: _TEXTS,
-    models.ArticleImage: _TEXTS,
-    models.Lemma: _TEXTS,
-    models.Term: _TEXTS,
+    **_TEXTS.of(models, "Catalog Category Article ArticleVersion ArticleChange ArticleImage Lemma Term"),
 }

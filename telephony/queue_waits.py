@@ -9,7 +9,7 @@ from typing import Any
 from callcentre.core.statements import Statement, rows_of
 from telephony.customers import customers_of
 from telephony.models import Connection, Queue
-from telephony.models.skill import IS_ABLE, SKILL_OF_MEMBER
+from telephony.models.skill import IS_ABLE, SKILLS_OF_MEMBER
 
 # The assumed length of a call in a queue that has had none.
 USUAL_CALL_SECONDS = 180
@@ -28,7 +28,7 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
   SELECT count(*) FILTER (WHERE st.kind = 'free') AS free,
          count(*) FILTER (WHERE st.kind IS DISTINCT FROM 'paused') AS serving
-  FROM telephony_queuemember m {skill_of_member}
+  FROM telephony_queuemember m {skills_of_member}
   JOIN telephony_agent ag ON ag.id = m.agent_id AND ag.is_active
   JOIN telephony_agentsession s ON s.agent_id = m.agent_id AND s.ended_at IS NULL
   LEFT JOIN telephony_agentstate st ON st.agent_id = m.agent_id AND st.ended_at IS NULL
@@ -41,7 +41,7 @@ CROSS JOIN LATERAL (
   ) c WHERE c.answered_at IS NOT NULL AND c.ended_at IS NOT NULL
 ) h
 WHERE q.id = ANY(%s)
-""").of(skill_of_member=SKILL_OF_MEMBER, is_able=IS_ABLE)
+""").of(skills_of_member=SKILLS_OF_MEMBER, is_able=IS_ABLE)
 
 
 @dataclass(frozen=True, slots=True)

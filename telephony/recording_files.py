@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from callcentre.core.due_work import Claim, NotOurs
 from callcentre.core.free_space import is_full
-from callcentre.core.legal_holds import held
+from callcentre.core.personal_data import without_held
 from telephony.calls import presumed_ends
 from telephony.models import Recording
 from telephony.models.transcription import is_configured
@@ -157,7 +157,6 @@ def sweep(now: datetime) -> None:
 
 def prune(now: datetime) -> None:
     outdated = Recording.objects.ready().filter(ready_at__lt=now - settings.RECORDING_RETENTION).order_by("ready_at")
-    outdated = outdated.exclude(connection__customer_id__in=held("customer"))
-    while kept := list(outdated[:REMOVED_AT_ONCE]):
+    while kept := list(without_held(outdated)[:REMOVED_AT_ONCE]):
         for recording in kept:
             recordings.remove(recording)

@@ -7,7 +7,6 @@ from django.db.models import CASCADE, SET_NULL, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.deletions import FileRemoval
-from callcentre.core.legal_holds import held
 from callcentre.core.retention import Kind, register
 from telephony.models import AgentSession, AgentState, CallBack, CallerMessage, Connection, Recording, Transcription
 
@@ -18,7 +17,7 @@ def _calls(before: datetime) -> "QuerySet[Connection]":
     ended = Connection.objects.filter(created_at__lt=before, ended_at__lt=before, state=Connection.State.ENDED)
     of_call = Q(caller=OuterRef("pk")) | Q(connection=OuterRef("pk"))
     waiting = CallBack.objects.filter(of_call).exclude(state=CallBack.State.ENDED)
-    return ended.exclude(customer_id__in=held("customer")).exclude(Exists(at_switch)).exclude(Exists(waiting))
+    return ended.exclude(Exists(at_switch)).exclude(Exists(waiting))
 
 
 def _delete_calls(ids: Sequence[int]) -> None:
@@ -39,11 +38,6 @@ def _delete_calls(ids: Sequence[int]) -> None:
     calls._raw_delete(calls.db)
 
 
-def _transcriptions(before: datetime) -> "QuerySet[Transcription]":
-    old = Transcription.objects.filter(finished_at__lt=before)
-    return old.exclude(connection__customer_id__in=held("customer"))
-
-
 def register_kinds() -> None:
     register(
         connections=Kind(
@@ -57,20 +51,17 @@ def register_kinds() -> None:
             _("States of agents"),
             _("When agents were free, in a call, in wrap-up or paused. The sums of the report stay."),
             lambda before: AgentState.objects.filter(started_at__lt=before, ended_at__lt=before),
-            lambda ids: AgentState.objects.filter(pk__in=ids).delete(),
             is_ledger=True,
         ),
         agent_sessions=Kind(
             _("Sessions of agents"),
             _("When agents logged in and out. The sums of the report stay."),
             lambda before: AgentSession.objects.filter(started_at__lt=before, ended_at__lt=before),
-            lambda ids: AgentSession.objects.filter(pk__in=ids).delete(),
             is_ledger=True,
         ),
         transcriptions=Kind(
             _("Transcriptions"),
             _("The words of calls and their analysis. The calls stay."),
-            _transcriptions,
-            lambda ids: Transcription.objects.filter(pk__in=ids).delete(),
+            lambda before: Transcription.objects.filter(finished_at__lt=before),
         ),
     )

@@ -1,8 +1,10 @@
 """The person that an export or an erasure is about, and legal holds on customers and tickets."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.db import transaction
+from django.db.models.functions import Lower
 
 from callcentre.core.actor import Actor
 from callcentre.core.deletions import checked_reason
@@ -11,7 +13,7 @@ from callcentre.core.legal_holds import LegalHold
 from callcentre.core.personal_data import Person
 from callcentre.core.phone import PhoneError, normalise
 from tickets.addresses import any_of, is_address
-from tickets.deletions.customers import ids_of
+from tickets.deletions.customers import emails_of, ids_of
 from tickets.models import Customer, CustomerNumber, Ticket
 
 
@@ -43,13 +45,11 @@ def find_person(
     if faults:
         raise Invalid(faults)
     own_numbers = CustomerNumber.objects.filter(customer__in=customers).order_by().values_list("number", flat=True)
-    own_emails = Customer.objects.filter(pk__in=customers).exclude(email="").order_by().values_list("email", flat=True)
     numbers = [number for number in own_numbers if not _with_number(number) - {*customers}]
-    addresses = [email.lower() for email in own_emails if not _with_email(email) - {*customers}]
     return Person(
         customers,
         tuple(sorted({*numbers, *given["phone_numbers"]})),
-        tuple(sorted({*addresses, *given["emails"]})),
+        tuple(sorted({*emails_of(customers), *given["emails"]})),
     )
 
 
@@ -75,6 +75,31 @@ def _with_number(number: str) -> set[int]:
 def _with_email(email: str) -> set[int]:
     """Return the customers with an address, merged ones included."""
     return set(Customer.objects.filter(any_of("email", [email])).order_by().values_list("pk", flat=True))
+
+
+def on_hold() -> Person | None:
+    """Return what all legal holds keep, as one person: customers and tickets with those merged with them, all numbers
+    and addresses of the customers. None without a hold.
+    """
+    holds = list(LegalHold.objects.filter(ended_at=None).order_by().values_list("kind", "object_id"))
+    if not holds:
+        return None
+    customers = _together(Customer, {pk for kind, pk in holds if kind == LegalHold.Kind.CUSTOMER})
+    # The messages of a customer on hold may have moved to the ticket of another one.
+    taken = Ticket.objects.filter(merged__customer__in=customers).order_by().values_list("pk", flat=True)
+    tickets = _together(Ticket, {pk for kind, pk in holds if kind == LegalHold.Kind.TICKET} | set(taken))
+    numbers = CustomerNumber.objects.filter(customer__in=customers).order_by().values_list("number", flat=True)
+    emails = Customer.objects.filter(pk__in=customers).exclude(email="").order_by()
+    return Person(customers, tuple(numbers), tuple(emails.values_list(Lower("email"), flat=True)), tickets)
+
+
+def _together(model: Any, ids: set[int]) -> tuple[int, ...]:
+    """Return these rows, those that they were merged into, and all that were merged into one of them."""
+    if not ids:
+        return ()
+    into = model.objects.filter(pk__in=ids, merged_into__isnull=False).order_by()
+    heads = {*ids, *into.values_list("merged_into", flat=True)}
+    return (*heads, *model.objects.filter(merged_into__in=heads).exclude(pk__in=heads).values_list("pk", flat=True))
 
 
 def begin_hold(actor: Actor, kind: str, object_id: int, reason: str) -> LegalHold:

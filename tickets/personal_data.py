@@ -16,7 +16,8 @@ from callcentre.core.personal_data import SETTINGS, WORK, Data, Fate, Nothing, P
 from tickets import events, models
 from tickets.addresses import any_of
 from tickets.deletions.chats import delete_chat
-from tickets.deletions.customers import BATCH, delete_customers
+from tickets.deletions.customers import BATCH, STAYS_BLOCKED, delete_customers
+from tickets.deletions.customers import tickets_of as ids_of_tickets
 from tickets.deletions.mail_and_files import strip
 from tickets.deletions.tickets import delete_ticket
 
@@ -27,10 +28,8 @@ def customers_of(person: Person) -> "QuerySet[models.Customer]":
 
 def tickets_of(person: Person) -> "QuerySet[models.Ticket]":
     """Return their tickets, those merged into them, and those of their addresses that no customer has."""
-    theirs = Q(customer__in=person.customers) | Q(merged_into__customer__in=person.customers)
-    found = models.Ticket.objects.filter(theirs).order_by().values("pk")
-    sent = models.Ticket.objects.filter(any_of("sender", person.emails), customer=None).order_by().values("pk")
-    return models.Ticket.objects.filter(pk__in=found.union(sent))
+    sent = any_of("sender", person.emails) & Q(customer=None)
+    return models.Ticket.objects.filter(pk__in=ids_of_tickets(person.customers, sent, Q(pk__in=person.tickets)))
 
 
 def messages_of(person: Person) -> "QuerySet[models.Message]":
@@ -39,12 +38,10 @@ def messages_of(person: Person) -> "QuerySet[models.Message]":
 
 def mails_of(person: Person) -> "QuerySet[models.ReceivedMail]":
     """Return the mails of their tickets, and mails of theirs without a message."""
-    sent = Q(pk__in=[])
-    for email in person.emails:
-        sent |= Q(sender=email, message=None)
-    return models.ReceivedMail.objects.filter(
-        Q(message__in=messages_of(person).order_by().values("pk")) | sent
-    ).exclude(outcome=models.ReceivedMail.Outcome.DELETED)
+    mails = models.ReceivedMail.objects.exclude(outcome=models.ReceivedMail.Outcome.DELETED).order_by().values("pk")
+    theirs = mails.filter(message__in=messages_of(person).order_by().values("pk"))
+    sent = mails.filter(sender__in=person.emails, message=None)
+    return models.ReceivedMail.objects.filter(pk__in=theirs.union(sent))
 
 
 def chats_of(person: Person) -> "QuerySet[models.Chat]":
@@ -116,9 +113,8 @@ TABLE = {
         "",
         lambda person: models.BlockedSender.objects.filter(entry__in=person.emails),
         Fate.KEPT,
-        _("The address stays blocked, so that its mails do not come again."),
+        STAYS_BLOCKED,
     ),
-    models.MailboxGrant: SETTINGS,
     models.Chat: Data("client_name client_email", chats_of),
     models.ChatMessage: Data(
         "body", lambda person: models.ChatMessage.objects.filter(chat__in=chats_of(person).order_by().values("pk"))
@@ -126,14 +122,10 @@ TABLE = {
     # Senders without a limit may be people.
     models.TicketQueue: Data("unlimited_senders"),
     models.Company: Nothing("organisations"),
-    models.CustomField: SETTINGS,
-    models.CustomerSettings: SETTINGS,
-    models.TicketStatus: SETTINGS,
-    models.TicketSubstatus: SETTINGS,
-    models.TicketCategory: SETTINGS,
-    models.TicketQueueHours: SETTINGS,
-    models.CannedReply: SETTINGS,
-    models.Marketplace: SETTINGS,
-    models.MailboxTest: WORK,
-    models.TicketCount: WORK,
+    **SETTINGS.of(
+        models,
+        "MailboxGrant CustomField CustomerSettings TicketStatus TicketSubstatus TicketCategory TicketQueueHours "
+        "CannedReply Marketplace",
+    ),
+    **WORK.of(models, "MailboxTest TicketCount"),
 }

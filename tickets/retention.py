@@ -1,9 +1,6 @@
-"""The kinds of a retention: tickets, mails, chats and customers (callcentre/core/retention.py).
+"""The kinds of a retention: tickets, mails, chats and customers (callcentre/core/retention.py)."""
 
-A legal hold on a customer also keeps the customer's tickets and the chats of its address.
-"""
-
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,15 +8,12 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Upper
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core import legal_holds
 from callcentre.core.deletions import FileRemoval
-from callcentre.core.legal_holds import held
 from callcentre.core.retention import Kind, register
 from telephony.deletions import forget_now
 from telephony.models import Connection
-from tickets.addresses import any_of
+from tickets.deletions import customers, tickets
 from tickets.deletions.mail_and_files import delete_messages, strip
-from tickets.deletions.tickets import delete_rows
 from tickets.models import (
     Chat,
     ChatMessage,
@@ -36,28 +30,10 @@ from tickets.models import (
 _OPEN_OUTCOMES = (ReceivedMail.Outcome.RECEIVED, ReceivedMail.Outcome.QUARANTINED)
 
 
-def _merged(model: Any) -> Callable[[set[int]], set[int]]:
-    """Return the function that returns the rows that others were merged into."""
-    return lambda ids: set(model.objects.filter(merged__in=ids).order_by().values_list("pk", flat=True))
-
-
-def _held_tickets() -> set[int]:
-    """Return the tickets on hold, and those that have the messages of a ticket of a customer on hold."""
-    taken = Ticket.objects.filter(merged__customer__in=held("customer"))
-    return held("ticket") | set(taken.order_by().values_list("pk", flat=True))
-
-
-def _free(prefix: str = "") -> Q:
-    """Return the condition that a ticket, and its customer, is on no legal hold."""
-    return ~Q(**{f"{prefix}pk__in": _held_tickets()}) & (
-        Q(**{f"{prefix}customer": None}) | ~Q(**{f"{prefix}customer__in": held("customer")})
-    )
-
-
 def _tickets(before: datetime) -> "QuerySet[Ticket]":
     """Return old closed tickets. Those that were merged go with the ticket that they lead to."""
     waiting = Dispatch.objects.filter(message__ticket=OuterRef("pk"), state=Dispatch.State.QUEUED)
-    old = Ticket.objects.filter(_free(), closed_at__lt=before, updated_at__lt=before, merged_into=None)
+    old = Ticket.objects.filter(closed_at__lt=before, updated_at__lt=before, merged_into=None)
     return old.exclude(Exists(waiting))
 
 
@@ -65,13 +41,13 @@ def _delete_tickets(ids: Sequence[int]) -> None:
     every = list(Ticket.objects.filter(Q(pk__in=ids) | Q(merged_into__in=ids)).values_list("pk", "connected_ids"))
     gone = {pk for pk, _connected in every}
     strip(ReceivedMail.objects.filter(message__ticket__in=gone))
-    delete_rows(sorted(gone), sorted({pk for _pk, connected in every for pk in connected} - gone))
+    tickets.delete_rows(sorted(gone), sorted({pk for _pk, connected in every for pk in connected} - gone))
 
 
 def _messages(before: datetime) -> "QuerySet[Message]":
     """Return old messages of closed tickets."""
     waiting = Dispatch.objects.filter(message=OuterRef("pk"), state=Dispatch.State.QUEUED)
-    old = Message.objects.filter(_free("ticket__"), created_at__lt=before, ticket__closed_at__lt=before)
+    old = Message.objects.filter(created_at__lt=before, ticket__closed_at__lt=before)
     return old.exclude(Exists(waiting))
 
 
@@ -80,9 +56,7 @@ def _raw_mails(before: datetime) -> "QuerySet[ReceivedMail]":
 
 
 def _mails(before: datetime) -> "QuerySet[ReceivedMail]":
-    decided = ReceivedMail.objects.filter(received_at__lt=before).exclude(outcome__in=_OPEN_OUTCOMES)
-    kept = Q(message__ticket__in=_held_tickets()) | Q(message__ticket__customer__in=held("customer"))
-    return decided.exclude(Q(message__isnull=False) & kept)
+    return ReceivedMail.objects.filter(received_at__lt=before).exclude(outcome__in=_OPEN_OUTCOMES)
 
 
 def _remove_raw(ids: Sequence[int]) -> None:
@@ -91,22 +65,26 @@ def _remove_raw(ids: Sequence[int]) -> None:
     mails.update(path="")
 
 
-def _chats(before: datetime) -> "QuerySet[Chat]":
-    kept = Customer.objects.filter(pk__in=held("customer")).exclude(email="").values_list("email", flat=True)
-    return Chat.objects.filter(closed_at__lt=before).exclude(any_of("client_email", kept))
-
-
 def _delete_chats(ids: Sequence[Any]) -> None:
     ChatMessage.objects.filter(chat__in=ids).delete()
     Chat.objects.filter(pk__in=ids).delete()
 
 
 def _customers(before: datetime) -> "QuerySet[Customer]":
-    """Return customers without a ticket, and without a change, note, call or chat since then."""
+    """Return customers that have no ticket, and had no change, note, call or chat since then, nor those merged into
+    them. The merged ones go with them.
+    """
+    old = Customer.objects.filter(created_at__lt=before, updated_at__lt=before, merged_into=None)
+    for which in (Q(pk=OuterRef("pk")), Q(merged_into=OuterRef("pk"))):
+        old = old.exclude(Exists(_in_contact(Customer.objects.filter(which), before)))
+    return old
+
+
+def _in_contact(rows: "QuerySet[Customer]", before: datetime) -> "QuerySet[Customer]":
+    """Return those of these customers that have a ticket, or had a note, call or chat since then."""
     the_customer: Any = OuterRef("pk")
     same_address = Chat.objects.alias(address=Upper("client_email")).filter(address=Upper(OuterRef("email")))
-    old = Customer.objects.filter(created_at__lt=before, updated_at__lt=before, merged_into=None, merged=None)
-    return old.exclude(pk__in=held("customer")).exclude(
+    return rows.filter(
         Exists(Ticket.objects.filter(customer=the_customer))
         | Exists(CustomerNote.objects.filter(customer=the_customer, created_at__gte=before))
         | Exists(Connection.objects.filter(customer_id=the_customer, created_at__gte=before))
@@ -115,12 +93,13 @@ def _customers(before: datetime) -> "QuerySet[Customer]":
 
 
 def _delete_customers(ids: Sequence[int]) -> None:
-    forget_now(Connection.objects.filter(customer_id__in=ids))
-    Customer.objects.filter(pk__in=ids).delete()
+    merged = Customer.objects.filter(merged_into__in=ids).order_by().values_list("pk", flat=True)
+    together = [*ids, *merged]
+    forget_now(Connection.objects.filter(customer_id__in=together))
+    customers.delete_rows(together)
 
 
 def register_kinds() -> None:
-    legal_holds.merged |= {"ticket": _merged(Ticket), "customer": _merged(Customer)}
     register(
         tickets=Kind(
             _("Closed tickets"),
@@ -152,12 +131,15 @@ def register_kinds() -> None:
         dispatches=Kind(
             _("Log of sent mail"),
             _("When a message was sent, and to whom. The messages stay."),
-            lambda before: Dispatch.objects.filter(_free("message__ticket__"), queued_at__lt=before).exclude(
-                state=Dispatch.State.QUEUED
-            ),
-            lambda ids: Dispatch.objects.filter(pk__in=ids).delete(),
+            lambda before: Dispatch.objects.filter(queued_at__lt=before).exclude(state=Dispatch.State.QUEUED),
         ),
-        chats=Kind(_("Chats"), _("Closed chats with their messages."), _chats, _delete_chats, is_ledger=True),
+        chats=Kind(
+            _("Chats"),
+            _("Closed chats with their messages."),
+            lambda before: Chat.objects.filter(closed_at__lt=before),
+            _delete_chats,
+            is_ledger=True,
+        ),
         customers=Kind(
             _("Customers without contact"),
             _(
@@ -171,13 +153,11 @@ def register_kinds() -> None:
         ticket_changes=Kind(
             _("Histories of tickets"),
             _("Who changed tickets. The tickets stay."),
-            lambda before: TicketChange.objects.filter(_free("ticket__"), at__lt=before),
-            lambda ids: TicketChange.objects.filter(pk__in=ids).delete(),
+            lambda before: TicketChange.objects.filter(at__lt=before),
         ),
         customer_changes=Kind(
             _("Histories of customers"),
             _("Who changed customers. The customers stay."),
-            lambda before: CustomerChange.objects.filter(at__lt=before).exclude(customer__in=held("customer")),
-            lambda ids: CustomerChange.objects.filter(pk__in=ids).delete(),
+            lambda before: CustomerChange.objects.filter(at__lt=before),
         ),
     )

@@ -15,8 +15,6 @@ def _forget_answers(event_ids: Sequence[Any]) -> None:
 TABLE = {
     models.Event: Data("payload", redacted=_forget_answers),
     models.Attempt: Data("answer error"),
-    models.Webhook: SETTINGS,
-    models.WebhookChange: SETTINGS,
-    models.Delivery: WORK,
-    models.Resend: WORK,
+    **SETTINGS.of(models, "Webhook WebhookChange"),
+    **WORK.of(models, "Delivery Resend"),
 }

@@ -221,7 +221,7 @@ class UserAdmin(SignInMixin, GivableFieldsMixin, ScopeColumnsMixin, Admin, Djang
         if obj is None:
             return [(None, {"fields": ["username", "password1", "password2", *password_inputs(request)]})]
         fieldsets = super().get_fieldsets(request, obj)
-        if not hasattr(obj, "provider_identity"):
+        if not _comes_by_provider(obj):
             return fieldsets
         sentence = _("This person logs in by %(provider)s: roles and scope follow the groups there.")
         said = {"description": sentence % {"provider": settings.OIDC_NAME}}
@@ -249,7 +249,7 @@ class UserAdmin(SignInMixin, GivableFieldsMixin, ScopeColumnsMixin, Admin, Djang
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
         """Set a password for another user. The person at the page has to enter their own."""
         user = self.row_or_404(request, id)
-        if hasattr(user, "provider_identity"):
+        if _comes_by_provider(user):
             self.message_user(
                 request, _("This person logs in by the provider, and has no password here."), messages.WARNING
             )
@@ -264,6 +264,11 @@ class UserAdmin(SignInMixin, GivableFieldsMixin, ScopeColumnsMixin, Admin, Djang
         return self.action_page(
             request, title=_now("Set a password"), submit=_now("Set the password"), form=form, obj=user
         )
+
+
+def _comes_by_provider(user: User) -> bool:
+    """Return whether the person logs in by the provider. A superuser never does."""
+    return hasattr(user, "provider_identity") and not user.is_superuser
 
 
 admin.site.unregister(Group)

@@ -31,7 +31,8 @@ from callcentre.core.due_work import Claim, DueQuerySet, DueWork, NotOurs, Retri
 from callcentre.core.encryption import EncryptedTextField
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
-from callcentre.core.legal_holds import LegalHold, held
+from callcentre.core.legal_holds import LegalHold
+from callcentre.core.personal_data import Person, has_held, is_held
 from callcentre.core.sender import acting
 
 logger = logging.getLogger(__name__)
@@ -44,6 +45,7 @@ FAILED_PAUSE = timedelta(minutes=1)
 # After this time a deletion lets the worker do other tasks and is enqueued again.
 TURN_SECONDS = 300.0
 REMOVED_AT_ONCE = 500
+ON_HOLD = gettext_noop("A legal hold forbids the deletion.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,6 @@ class Consequences:
     # Rows that are deleted, and rows that stay without the person.
     deleted: list[Part] = field(default_factory=list)
     emptied: list[Part] = field(default_factory=list)
-    # Rows that stay as they are.
-    kept: list[Part] = field(default_factory=list)
     # Sentences about rows that stay, and about changes elsewhere.
     remarks: list[str] = field(default_factory=list)
     # The reason why the object cannot be deleted now; "" if it can.
@@ -75,11 +75,15 @@ class Consequences:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of object that can be deleted, with its description and the function that deletes it in steps."""
+    """A kind of object that can be deleted, with its description and the function that deletes it in steps.
+
+    `person`: returns the person that the object of an id is, whose rows go with it; None if the object alone counts.
+    """
 
     model: str
     consequences: Callable[[Any], Consequences]
     delete: Callable[["Deletion"], None]
+    person: Callable[[int], Person] | None = None
     # Its name; "" for that of the model.
     name: Any = ""
 
@@ -113,9 +117,15 @@ def consequences_of(name: str, row: Any) -> Consequences:
     found.deleted = [part for part in found.deleted if part.count]
     found.emptied = [part for part in found.emptied if part.count]
     found.remarks += [remark for remarks in _remarks.get(name, ()) for remark in remarks(row)]
-    if name in LegalHold.Kind.values and row.pk in held(name):
-        found.obstacle = translate("A legal hold forbids the deletion.")
+    if _is_held(name, row.pk):
+        found.obstacle = translate(ON_HOLD)
     return found
+
+
+def _is_held(name: str, pk: Any) -> bool:
+    """Return whether a legal hold keeps the object, or a row that would go with it."""
+    kind = _kinds[name]
+    return has_held(kind.person(int(pk))) if kind.person else is_held(apps.get_model(kind.model), pk)
 
 
 def checked_reason(reason: str) -> str:
@@ -134,6 +144,10 @@ class Busy(Exception):
 
 # Sent when the rows of a deletion are gone, before it is finished; twice if the worker dies in between.
 personal_data_deleted = Signal()
+
+
+class _OnHold(Exception):
+    """A legal hold has begun since the deletion was asked for."""
 
 
 class _TurnOver(Exception):
@@ -225,9 +239,11 @@ class Deletion(DueWork):
     @classmethod
     def ask(cls, actor: Actor, name: str, row: models.Model, reason: str) -> "Deletion":
         """Ask for the deletion of an object. Raise Invalid without a reason, Conflict if the object cannot be deleted
-        now.
+        now, or is on hold.
         """
         reason = checked_reason(reason)
+        if _is_held(name, row.pk):
+            raise Conflict(ErrorCode.LEGAL_HOLD)
         if consequences_of(name, row).obstacle:
             raise Conflict(ErrorCode.NOT_DELETABLE_NOW)
         with transaction.atomic():
@@ -274,6 +290,7 @@ class Deletion(DueWork):
 
     def begin(self, claim: Claim["Deletion"]) -> None:
         self.claim, self._ends_at = claim, time.monotonic() + TURN_SECONDS
+        self._last_hold: int | None = None
 
     @contextmanager
     def step(self) -> Iterator["Counter[str]"]:
@@ -285,11 +302,20 @@ class Deletion(DueWork):
             raise _TurnOver
         with transaction.atomic():
             self.claim.lock()
+            self._check_holds()
             deleted: Counter[str] = Counter()
             yield deleted
             self.deleted = _sum(self.deleted, deleted)
             self.attempt_count, self.error = 0, ""
             self.save(update_fields=["deleted", "emptied", "notes", "attempt_count", "error"])
+
+    def _check_holds(self) -> None:
+        """Raise _OnHold if a legal hold that this worker has not seen yet forbids the deletion."""
+        last = LegalHold.objects.filter(ended_at=None).order_by("-pk").values_list("pk", flat=True).first()
+        if last and last != self._last_hold:
+            self._last_hold = last
+            if has_held(Person.of(self.person)) if self.person else _is_held(self.kind, self.object_id):
+                raise _OnHold
 
     def count_emptied(self, model: str, count: int) -> None:
         """Count rows that stay without the person; called within a step."""
@@ -334,6 +360,8 @@ def _run(claim: Claim[Deletion]) -> None:
     except _TurnOver:
         claim.put_off(attempt_count=0)
         enqueue("callcentre.delete_personal_data", deletion.pk)
+    except _OnHold:
+        claim.fail(ON_HOLD, is_final=True)
     except Busy as reason:
         claim.put_off(BUSY_PAUSE, attempt_count=0, error=str(reason)[:300])
     except Exception as error:

@@ -5,6 +5,7 @@ addresses, in portions, and removes these from the texts. Each step is one trans
 another worker goes on after a crash.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
@@ -12,17 +13,15 @@ from uuid import uuid4
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop
+from django.utils.translation import gettext_lazy
 
 from callcentre.core import personal_data
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
 from callcentre.core.changes import change_columns, still_there
-from callcentre.core.deletions import RIGHT, Busy, Consequences, Deletion, Kind, Part, checked_reason, register
+from callcentre.core.deletions import RIGHT, Consequences, Deletion, Kind, checked_reason, register
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode
-from callcentre.core.legal_holds import held
 from callcentre.core.personal_data import Fate, Person
 
 KIND = "person"
@@ -40,41 +39,13 @@ def register_removals(*removals: Removal) -> None:
     _removals[:] = removals
 
 
-def consequences(person: Person) -> Consequences:
-    found = Consequences()
-    for each in personal_data.found_of(person):
-        part = Part(each.model, each.count)
-        match each.fate:
-            case Fate.DELETED:
-                found.deleted.append(part)
-            case Fate.EMPTIED:
-                found.emptied.append(part)
-            case Fate.KEPT:
-                found.kept.append(part)
-        if each.why and each.why not in found.remarks:
-            found.remarks.append(str(each.why))
-    found.remarks.append(_("Numbers and addresses of the person are removed from all other texts, such as histories."))
-    if _is_held(person):
-        found.obstacle = _("A legal hold forbids the deletion.")
-    return found
-
-
-def _is_held(person: Person) -> bool:
-    """Return whether a customer or a ticket of the person is on hold."""
-    if set(person.customers) & held("customer"):
-        return True
-    tickets = held("ticket")
-    rows = next((data.rows for model, data in personal_data.entries() if model._meta.label == "tickets.Ticket"), None)
-    return bool(tickets and rows and rows(person).filter(pk__in=tickets).exists())
-
-
 def ask(actor: Actor, person: Person, reason: str) -> Deletion:
     """Ask for the erasure of a person. It waits for a second person's consent if the settings say so.
 
     Raise Invalid without a reason, Conflict if a legal hold forbids it, or if it was asked for already.
     """
     reason = checked_reason(reason)
-    if _is_held(person):
+    if personal_data.has_held(person):
         raise Conflict(ErrorCode.LEGAL_HOLD)
     needs_consent = settings.ERASURE_NEEDS_CONSENT
     object_id = str(person.customers[0] if person.customers else uuid4())
@@ -126,17 +97,16 @@ def _locked(deletion: Deletion) -> Deletion:
 
 def _delete(deletion: Deletion) -> None:
     person = Person.of(deletion.person)
-    if _is_held(person):  # since it was asked for
-        raise Busy(gettext_noop("A legal hold forbids the deletion."))
     for removal in _removals:
         removal(deletion, person)
     if person.pattern:
         _redact(deletion, person)
-    deletion.kept = {found.model: found.count for found in personal_data.found_of(person) if found.fate == Fate.KEPT}
+    kept = Counter({found.model: found.count for found in personal_data.found_of(person) if found.fate == Fate.KEPT})
+    deletion.kept = dict(kept + Counter(deletion.notes.get("held", {})))
 
 
 def _redact(deletion: Deletion, person: Person) -> None:
-    """Remove numbers and addresses from texts of all models, one portion of a model a step."""
+    """Remove numbers and addresses from texts of all models, one portion of a model a step. Count texts on hold."""
     for model, data in personal_data.entries():
         label = model._meta.label_lower
         done: str | None = deletion.notes.get("model")
@@ -146,14 +116,17 @@ def _redact(deletion: Deletion, person: Person) -> None:
         while True:
             with deletion.step():
                 rows, after = personal_data.mentions(model, data, person, after)
-                deletion.count_emptied(label, personal_data.redact(rows, data, person))
+                emptied, held = personal_data.redact(model, rows, data, person)
+                deletion.count_emptied(label, emptied)
+                kept = Counter(deletion.notes.get("held", {})) + Counter({label: held})
                 key = str(after) if after is not None else None
-                deletion.notes = {**deletion.notes, "model": label, "after": key}
+                deletion.notes = {**deletion.notes, "model": label, "after": key, "held": kept}
             if after is None:
                 break
 
 
 register(
     KIND,
-    Kind("callcentre.deletion", consequences, _delete, name=gettext_lazy("person")),
+    # Its page shows what there is of the person (tickets/admin/people.py).
+    Kind("callcentre.deletion", lambda _person: Consequences(), _delete, name=gettext_lazy("person")),
 )

@@ -1,6 +1,8 @@
-"""Legal holds: a customer or a ticket whose data neither a retention nor a deletion removes."""
+"""Legal holds: a customer or a ticket whose data neither a retention nor a deletion removes.
 
-from collections.abc import Callable
+`on_hold` of tickets/people.py returns what the holds keep; callcentre/core/personal_data.py leaves it out.
+"""
+
 from typing import ClassVar
 
 from django.db import models
@@ -51,19 +53,6 @@ class LegalHold(models.Model):
 
 
 audited(secret=("reason",))(LegalHold)
-
-
-# Kind -> the function that returns the ids of the rows that rows on hold were merged into.
-merged: dict[str, Callable[[set[int]], set[int]]] = {}
-
-
-def held(kind: str) -> set[int]:
-    """Return the ids of the customers, or of the tickets, that are on hold, or that such ones were merged into. They
-    are few.
-    """
-    holds = LegalHold.objects.filter(kind=kind, ended_at=None)
-    ids = set(holds.order_by().values_list("object_id", flat=True))
-    return ids | merged[kind](ids) if ids else ids
 
 
 def end_hold(actor: Actor, hold: LegalHold) -> bool:

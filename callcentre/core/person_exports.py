@@ -3,6 +3,7 @@
 import json
 import zipfile
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
@@ -103,16 +104,11 @@ def _write(export: PersonExport, output: IO[bytes]) -> int:
             first = next(rows, None)
             if first is not None:
                 with archive.open(f"{model._meta.label_lower}.json", "w", force_zip64=True) as member:
-                    count += _write_rows(member, _with(first, rows), data, paths)
+                    count += _write_rows(member, chain([first], rows), data, paths)
             for path, name in paths:
                 _add_file(archive, path, name)
             progress.tell((place + 1) / len(found), count)
     return count
-
-
-def _with(first: Any, rows: Iterator[Any]) -> Iterator[Any]:
-    yield first
-    yield from rows
 
 
 def _shown(row: Any, data: Data) -> list[Any]:

@@ -6,7 +6,7 @@ them. The preview, the export, and the search for a person in texts of other row
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -30,11 +30,15 @@ _ABROAD = re.compile(rf"\+\d{{1,3}}{_GAP}$")
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person: customers with their merged ones, phone numbers in their normal form, addresses in lower case."""
+    """A person: customers with their merged ones, phone numbers in their normal form, addresses in lower case.
+
+    What legal holds keep is a person too, with `tickets`: tickets of any customer.
+    """
 
     customers: tuple[int, ...] = ()
     numbers: tuple[str, ...] = ()
     emails: tuple[str, ...] = ()
+    tickets: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, text: str) -> "Person":
@@ -113,16 +117,58 @@ class Nothing:
 
     reason: str
 
+    def of(self, module: Any, names: str) -> "dict[type[models.Model], Nothing]":
+        """Return the entries of models of a module. `names` are separated by blanks."""
+        return {getattr(module, name): self for name in names.split()}
+
 
 SETTINGS = Nothing("settings of the company")
 STAFF = Nothing("people who work here, and programs")
 WORK = Nothing("times and numbers of the work")
+
+
 TABLE: dict[type[models.Model], Data | Nothing] = {}
+# Return what legal holds keep, None without a hold.
+_on_hold: list[Callable[[], Person | None]] = []
 
 
 def register(table: Mapping[type[models.Model], Data | Nothing]) -> None:
     """Add the table of an app; called by AppConfig.ready()."""
     TABLE.update(table)
+
+
+def register_holds(on_hold: Callable[[], Person | None]) -> None:
+    _on_hold[:] = [on_hold]
+
+
+def _held_rows(model: type[models.Model]) -> "models.QuerySet[Any] | None":
+    """Return the rows of a model that legal holds keep, None if there are none."""
+    data = TABLE.get(model)
+    if isinstance(data, Data) and data.rows and (person := _on_hold[0]()):
+        return data.rows(person).order_by()
+    return None
+
+
+def without_held(rows: "models.QuerySet[Any]") -> "models.QuerySet[Any]":
+    """Leave out the rows that legal holds keep."""
+    held = _held_rows(rows.model)
+    return rows if held is None else rows.exclude(pk__in=held.values("pk"))
+
+
+def is_held(model: type[models.Model], pk: Any) -> bool:
+    """Return whether a legal hold keeps the row."""
+    held = _held_rows(model)
+    return held is not None and held.filter(pk=pk).exists()
+
+
+def has_held(person: Person) -> bool:
+    """Return whether a legal hold keeps a row of the person that an erasure would remove."""
+    kept = _on_hold[0]()
+    return kept is not None and any(
+        data.rows(person).filter(pk__in=data.rows(kept).order_by().values("pk")).exists()
+        for _model, data in entries()
+        if data.rows and data.fate != Fate.KEPT
+    )
 
 
 def entries() -> list[tuple[type[models.Model], Data]]:
@@ -201,11 +247,15 @@ def _gone(match: "re.Match[str]") -> str:
     return match[0] if is_other else ""
 
 
-def redact(rows: Iterable[models.Model], data: Data, person: Person) -> int:
-    """Remove the person from the personal columns of these rows, as they are now. Return the number of rows."""
+def redact(model: type[models.Model], found: Sequence[models.Model], data: Data, person: Person) -> tuple[int, int]:
+    """Remove the person from the personal columns of these rows, as they are now, but not from rows on a legal hold.
+    Return the numbers of both.
+    """
     compiled, keys = re.compile(person.pattern, re.IGNORECASE), []
-    for found in rows:
-        same = type(found)._base_manager.filter(pk=found.pk)
+    rows = model._base_manager.filter(pk__in=[row.pk for row in found])
+    free = list(without_held(rows).values_list("pk", flat=True))
+    for pk in free:
+        same = model._base_manager.filter(pk=pk)
         row = same.select_for_update(no_key=True, of=("self",)).first()
         if row is None or not (values := cleaned(row, data, compiled)):
             continue
@@ -216,7 +266,7 @@ def redact(rows: Iterable[models.Model], data: Data, person: Person) -> int:
         keys.append(row.pk)
     if keys and data.redacted:
         data.redacted(keys)
-    return len(keys)
+    return len(keys), len(found) - len(free)
 
 
 def rows_for_export(person: Person) -> Iterator[tuple[type[models.Model], Data, Iterator[models.Model]]]:

@@ -14,10 +14,12 @@ from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from django.conf import settings
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from callcentre.core.actor import SYSTEM, Actor
 from callcentre.core.audit import audited
@@ -25,6 +27,7 @@ from callcentre.core.deletions import TURN_SECONDS, remove_files
 from callcentre.core.due_work import DIED, Claim, DueQuerySet, DueWork, NotOurs, Retries
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.personal_data import without_held
 from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
 from callcentre.core.sender import acting
 from callcentre.core.times import zone
@@ -36,24 +39,30 @@ LEAST_DAYS, MOST_DAYS = 30, 36_500
 PORTION = 1_000
 MOST_PAUSE = 1.0
 MOST_COUNTED = 1_000_000
+# After so many rows that cannot be deleted the night is over.
+MOST_FAILED = 100
 # The time until a ledger is tried again whose sums are not ready.
 _LATER = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of rows that a retention deletes.
+    """A kind of rows that a retention deletes, unless a legal hold keeps them.
 
-    `rows`: those that are older than an instant and on no legal hold. `delete`: deletes locked rows with these keys and
-    all that belongs to them, in the transaction of the caller. `meaning`: what goes and what stays.
+    `rows`: those that are older than an instant. `delete`: deletes locked rows with these keys and all that belongs to
+    them, in the transaction of the caller; None if nothing does. `meaning`: what goes and what stays.
     """
 
     label: Any
     meaning: Any
     rows: Callable[[datetime], "models.QuerySet[Any]"]
-    delete: Callable[[Sequence[Any]], object]
+    delete: Callable[[Sequence[Any]], object] | None = None
     is_ledger: bool = False
     portion: int = PORTION
+
+    def free(self, before: datetime) -> "models.QuerySet[Any]":
+        """Return the rows that may go."""
+        return without_held(self.rows(before))
 
 
 KINDS: dict[str, Kind] = {}
@@ -126,6 +135,13 @@ class Retention(DueWork):
         return max(filter(None, (self.deleted_before, self.before)), default=None)
 
     @property
+    def why(self) -> str:
+        """The rows that this run could not delete, or the reason for waiting, in the reader's language."""
+        if failed := _failed_before(self):
+            return _now("Could not be deleted: %(rows)s") % {"rows": failed}
+        return _now(self.error) if self.error else ""
+
+    @property
     def is_running(self) -> bool:
         return self.before is not None
 
@@ -166,7 +182,7 @@ def cut_off(kind: str, days: int, now: datetime) -> datetime:
 
 def count(kind: str, days: int) -> int:
     """Count the rows that would go now, MOST_COUNTED + 1 at most."""
-    rows = KINDS[kind].rows(cut_off(kind, days, timezone.now())).order_by()
+    rows = KINDS[kind].free(cut_off(kind, days, timezone.now())).order_by()
     return rows.values("pk")[: MOST_COUNTED + 1].count()
 
 
@@ -204,7 +220,7 @@ def _run(claim: Claim[Retention]) -> None:
         claim.write(before=row.before, place="", removed_count=0, begun_at=now, ended_at=None, error="")
     try:
         if kind.is_ledger and not all(finalise(row.before) for finalise in _finalisers):
-            claim.put_off(_LATER, attempt_count=0, error="the sums of the report are not ready")
+            claim.put_off(_LATER, attempt_count=0, error=gettext_noop("the sums of the report are not ready"))
             return
         if kind.is_ledger:
             claim.write(deleted_before=row.gone_before)
@@ -217,23 +233,15 @@ def _run(claim: Claim[Retention]) -> None:
 
 
 def _delete(claim: Claim[Retention], kind: Kind) -> None:
-    row, ends_at = claim.row, time.monotonic() + TURN_SECONDS
-    assert row.before
+    row, ends_at, failed_count = claim.row, time.monotonic() + TURN_SECONDS, 0
     with acting(SYSTEM, None, is_bulk=True):
         while keys := _next(kind, row):
             begun = time.monotonic()
-            row.place = str(keys[-1])
-            with transaction.atomic():
-                claim.lock()
-                free = kind.rows(row.before).filter(pk__in=keys).order_by("pk")
-                locked = list(free.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True))
-                kind.delete(locked)
-                progress = {"place": row.place, "removed_count": F("removed_count") + len(locked), "attempt_count": 0}
-                Retention.objects.filter(pk=row.pk).update(**progress)
+            failed_count += _delete_portion(claim, kind, keys)
             remove_files()
             now = timezone.now()
-            if not is_night(now):
-                claim.put_off(next_night(now) - now)
+            if not is_night(now) or failed_count > MOST_FAILED:
+                claim.put_off(next_night(now) - now, attempt_count=0)
                 return
             if time.monotonic() > ends_at:
                 claim.put_off()
@@ -248,13 +256,58 @@ def _delete(claim: Claim[Retention], kind: Kind) -> None:
         ended_at=now,
         deleted_before=row.gone_before,
         attempt_count=0,
-        error="",
+        error=_failed_before(row),
     )
+
+
+def _delete_portion(claim: Claim[Retention], kind: Kind, keys: Sequence[Any]) -> int:
+    """Delete the rows of these keys, one by one if they cannot go together. Return the number of those that failed: the
+    run goes on behind them, and `error` names them.
+    """
+    row = claim.row
+    row.place = str(keys[-1])
+    if not _error_of(claim, kind, keys):
+        return 0
+    failed = [f"#{key} {error}" for key in keys if (error := _error_of(claim, kind, [key]))]
+    if failed:
+        row.error = ", ".join([*filter(None, [_failed_before(row)]), *failed])[:300]
+        claim.write(place=row.place, error=row.error)
+    return len(failed)
+
+
+def _error_of(claim: Claim[Retention], kind: Kind, keys: Sequence[Any]) -> str:
+    """Delete the rows that are free in one transaction. Return the name of the error that prevented it, or ""."""
+    row = claim.row
+    assert row.before
+    try:
+        with transaction.atomic():
+            claim.lock()
+            free = kind.free(row.before).filter(pk__in=keys).order_by("pk")
+            locked = list(free.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True))
+            if kind.delete:
+                kind.delete(locked)
+            else:
+                free.model._base_manager.filter(pk__in=locked).delete()
+            progress = {"place": str(keys[-1]), "removed_count": F("removed_count") + len(locked), "attempt_count": 0}
+            Retention.objects.filter(pk=row.pk).update(**progress)
+    except NotOurs:
+        raise
+    except Exception as error:
+        if not connection.is_usable():
+            raise
+        logger.exception("rows of a retention not deleted", extra={"kind": row.kind, "first": keys[0]})
+        return type(error).__name__
+    return ""
+
+
+def _failed_before(row: Retention) -> str:
+    """Return the rows that this run could not delete, as `error` names them."""
+    return row.error if row.error.startswith("#") else ""
 
 
 def _next(kind: Kind, row: Retention) -> list[Any]:
     """Return the keys of the next rows, after the last ones."""
-    rows = kind.rows(row.before).order_by("pk")  # type: ignore[arg-type]
+    rows = kind.free(row.before).order_by("pk")  # type: ignore[arg-type]
     if row.place:
         rows = rows.filter(pk__gt=row.place)
     return list(rows.values_list("pk", flat=True)[: kind.portion])

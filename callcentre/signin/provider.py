@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from functools import cache
 from http import HTTPStatus
 from typing import Any
@@ -19,6 +20,7 @@ from requests import RequestException
 TIMEOUT_SECONDS = 10
 # The clocks of the provider and of this machine may differ by this.
 CLOCK_SKEW_SECONDS = 120
+KEYS_PAUSE_SECONDS = 60
 LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 # The errors of OAuth 2 that say something of the person. Others speak of the provider, or of our settings there.
 _REFUSALS = (
@@ -40,6 +42,8 @@ class ProviderRefusal(Exception):
 
 class Provider(DjangoOAuth2App):
     """The provider. Its documents of discovery and its keys are read once, and its keys again for an unknown one."""
+
+    _keys_again_at = 0.0
 
     def load_server_metadata(self) -> dict[str, Any]:
         metadata: dict[str, Any] = super().load_server_metadata()
@@ -112,11 +116,19 @@ class Provider(DjangoOAuth2App):
         return {**told, **claims}
 
     def _decode(self, token: str) -> dict[str, Any]:
-        registry = JWSRegistry(algorithms=_ALGORITHMS, strict_check_header=False)
-        try:
-            return jwt.decode(token, KeySet.import_key_set(self.fetch_jwk_set()), registry=registry).claims
-        except InvalidKeyIdError:
-            return jwt.decode(token, KeySet.import_key_set(self.fetch_jwk_set(force=True)), registry=registry).claims
+        """Return the claims of a token from any sender. An unknown key makes us read the keys, but once a minute."""
+        if known := self.server_metadata.get("jwks"):
+            with suppress(InvalidKeyIdError):
+                return _checked(token, known)
+        if time.monotonic() < self._keys_again_at:
+            raise ProviderError("the key of the token is unknown")
+        self._keys_again_at = time.monotonic() + KEYS_PAUSE_SECONDS
+        return _checked(token, self.fetch_jwk_set(force=True))
+
+
+def _checked(token: str, keys: Any) -> dict[str, Any]:
+    registry = JWSRegistry(algorithms=_ALGORITHMS, strict_check_header=False)
+    return jwt.decode(token, KeySet.import_key_set(keys), registry=registry).claims
 
 
 def _call(call: Any, refusals: Collection[int] = ()) -> Any:

@@ -9,6 +9,7 @@ from callcentre.core import audit
 from callcentre.core.actor import Actor
 from callcentre.core.changes import change_columns, differences
 from callcentre.core.errors import Conflict, ErrorCode
+from callcentre.core.personal_data import is_held
 from callcentre.core.phone import calling_code
 from campaigns import events
 from campaigns.models import Campaign, Record, RecordStatus, SystemStatus
@@ -38,11 +39,15 @@ def fill_zones(campaign: Campaign) -> int:
 
 
 def remove_record(record: Record, actor: Actor) -> None:
-    """Delete the record; the oldest other one of its number becomes the primary. Raises Conflict in a live call."""
+    """Delete the record; the oldest other one of its number becomes the primary. Raises Conflict in a live call, or
+    on a legal hold.
+    """
     with transaction.atomic():
         locked = Record.objects.select_for_update().get(pk=record.pk)
         if locked.is_leased:
             raise Conflict(ErrorCode.RECORD_BUSY)
+        if is_held(Record, locked.pk):
+            raise Conflict(ErrorCode.LEGAL_HOLD)
         gone = Record(pk=locked.pk)
         audit.record(actor, "delete", gone, changes=audit.counts_of(delete_record(locked)))
 

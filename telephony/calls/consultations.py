@@ -17,7 +17,14 @@ from callcentre.core.errors import ErrorCode
 from callcentre.core.statements import Statement, rows_of
 from telephony import call_clock
 from telephony.calls import bridges, consulted, legs, lines, switch_requests, transfers
-from telephony.calls.candidates import CONDITIONS, MEMBERS, ORDER_OF_MEMBERS, values_at
+from telephony.calls.candidates import (
+    AGENT_MAY_BE_RUNG,
+    AGENTS,
+    MAY_BE_RUNG_FOR_WAIT,
+    MEMBERS,
+    ORDER_OF_MEMBERS,
+    values_at,
+)
 from telephony.models import Agent, CallCommand, Connection, Consultation, Leg, Queue
 from telephony.verbs import presence
 
@@ -29,9 +36,15 @@ _FREE_AGENT = Statement("""
 SELECT candidate.agent_id
 FROM (SELECT %(connection)s::bigint AS connection_id, NULL::bigint AS callback_id, %(queue)s::bigint AS queue_id) w
 CROSS JOIN LATERAL (
-  SELECT m.agent_id {members} WHERE m.queue_id = w.queue_id AND {may_be_rung} ORDER BY {order_of_members} LIMIT 1
+  SELECT m.agent_id FROM ({members}) m
+  WHERE m.queue_id = w.queue_id AND {agent_may_be_rung} AND {may_be_rung_for_wait} ORDER BY {order_of_members} LIMIT 1
 ) candidate
-""").of(members=MEMBERS, may_be_rung=" AND ".join(CONDITIONS.values()), order_of_members=ORDER_OF_MEMBERS)
+""").of(
+    members=MEMBERS.format(agents=f"({AGENTS})"),
+    agent_may_be_rung=AGENT_MAY_BE_RUNG,
+    may_be_rung_for_wait=MAY_BE_RUNG_FOR_WAIT,
+    order_of_members=ORDER_OF_MEMBERS,
+)
 
 
 def is_reached(connection: Connection) -> bool | None:

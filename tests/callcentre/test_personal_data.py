@@ -18,7 +18,6 @@ from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditEntry
 from callcentre.core.deletions import Deletion
 from callcentre.core.errors import Conflict, Invalid
-from callcentre.core.legal_holds import LegalHold, end_hold
 from callcentre.core.personal_data import TABLE, Data, Person
 from callcentre.models import PersonExport
 from tests.callcentre.factories import AuditEntryFactory
@@ -33,13 +32,23 @@ from tests.campaigns.factories import (
 from tests.conftest import ACTOR
 from tests.knowledgebase.factories import ArticleVoteFactory, SearchMissFactory
 from tests.lists.factories import ListExportFactory
-from tests.telephony.factories import AgentMessageFactory, CallCommandFactory, ConnectionFactory, TransferFactory
+from tests.telephony.factories import (
+    AgentMessageFactory,
+    CallCommandFactory,
+    ConnectionFactory,
+    TransferFactory,
+)
 from tests.tickets.deleting import DIGITS, EMAIL, MARK, NUMBER, PERSONAL, a_person, a_ticket, left_of
-from tests.tickets.factories import CustomerFactory, DispatchFactory, MessageFactory, TicketFactory
+from tests.tickets.factories import (
+    CustomerFactory,
+    DispatchFactory,
+    MessageFactory,
+    TicketFactory,
+)
 from tests.tickets.mails import files_on_disk
 from tests.webhooks.factories import EventFactory
 from tickets.models import Customer, Message, Ticket
-from tickets.people import begin_hold, find_person
+from tickets.people import find_person
 from webhooks.models import Event
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
@@ -99,9 +108,9 @@ def test_nothing_of_a_person_is_left(own_storage: Path, caplog: pytest.LogCaptur
     assert deletion.error == ""
     assert (deletion.state, deletion.person) == ("finished", "")
     assert len(planted) > 28
-    # The number on the do-not-call list is kept, and the report says so.
-    assert left_of(*PERSONAL) == {"campaigns_donotcall": 1}
-    assert deletion.kept == {"campaigns.donotcall": 1}
+    # The number stays on the do-not-call list, the address stays blocked, and the report says so.
+    assert left_of(*PERSONAL) == {"campaigns_donotcall": 1, "tickets_blockedsender": 1}
+    assert deletion.kept == {"campaigns.donotcall": 1, "tickets.blockedsender": 1}
     assert deletion.deleted["campaigns.record"] == 1
     assert files_on_disk(own_storage) == 0
     # Rows of others stay.
@@ -136,8 +145,8 @@ def test_the_export_has_all_rows_and_files_and_goes_with_the_erasure(own_storage
         rows = {name: json.loads(archive.read(name)) for name in names if name.endswith(".json")}
         assert b"voice" in {archive.read(name) for name in names if name.startswith("files/recording-")}
     exported = {apps.get_model(name.removesuffix(".json"))._meta.db_table for name in rows}
-    # The words of searches are exported for no person: they only find people.
-    assert planted - exported == {"lists_listexport"}
+    # The words of searches are exported for no person: they only find people. Notes in calls of others are theirs.
+    assert planted - exported == {"lists_listexport", "telephony_transfer"}
     assert rows["tickets.customer.json"][0]["surname"] == MARK
     assert rows["tickets.storedfile.json"][0]["path"].startswith("files/storedfile-")
     erased(person)
@@ -206,20 +215,6 @@ def test_a_refused_erasure_forgets_the_person(settings: Any) -> None:
     assert AuditEntry.objects.filter(action="refuse_deletion").exists()
 
 
-def test_a_legal_hold_forbids_deletions() -> None:
-    ticket = TicketFactory(customer=CustomerFactory())
-    hold = begin_hold(ACTOR, "ticket", ticket.pk, "case 12")
-    person = find_person(customer_id=ticket.customer_id)
-
-    with pytest.raises(Conflict):
-        erasures.ask(ACTOR, person, "on request")
-    with pytest.raises(Conflict):
-        Deletion.ask(ACTOR, "ticket", ticket, "on request")
-    assert end_hold(ACTOR, hold)
-    assert not end_hold(ACTOR, hold)
-    assert erased(person).state == "finished"
-
-
 @pytest.mark.slow("an erasure that is interrupted at each step")
 def test_an_interrupted_erasure_goes_on_and_counts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     customer = a_person()
@@ -247,7 +242,7 @@ def test_an_interrupted_erasure_goes_on_and_counts_the_same(monkeypatch: pytest.
 
     deletion.refresh_from_db()
     assert deletion.state == "finished"
-    assert left_of(*PERSONAL) == {}
+    assert left_of(*PERSONAL) == {"tickets_blockedsender": 1}
     assert Event.objects.filter(action="PERSON_ERASED").count() == 1
 
 
@@ -278,32 +273,6 @@ def test_a_second_person_consents_at_the_page(admin_client: Any, plain_static: N
     assert (deletion.state, deletion.consented_by) == ("queued", "admin")
 
 
-def test_a_hold_is_begun_for_rows_that_exist_and_ended_by_an_action(admin_client: Any, plain_static: None) -> None:
-    page, ticket = "/admin/callcentre/legalhold/", TicketFactory()
-    given = {"kind": "ticket", "object_id": ticket.pk, "reason": "case 12"}
-    for wrong in ({"object_id": 999_999}, {"reason": " "}):
-        assert admin_client.post(f"{page}add/", given | wrong).status_code == 200
-    assert not LegalHold.objects.exists()
-
-    assert admin_client.post(f"{page}add/", given).status_code == 302
-    assert admin_client.post(f"{page}add/", given).status_code == 200
-    hold = LegalHold.objects.get()
-    admin_client.post(page, {"action": "end", "_selected_action": [hold.pk], "apply": "1"})
-    hold.refresh_from_db()
-    assert (hold.ended_by, hold.ended_at is not None) == ("admin", True)
-
-
-def test_a_hold_after_the_request_stops_the_erasure() -> None:
-    customer = CustomerFactory()
-    deletion = erasures.ask(ACTOR, find_person(customer_id=customer.pk), "on request")
-    begin_hold(ACTOR, "customer", customer.pk, "case 12")
-
-    deletions.run(deletion.pk)
-
-    deletion.refresh_from_db()
-    assert (deletion.state, deletion.error) == ("running", "A legal hold forbids the deletion.")
-
-
 @pytest.mark.parametrize(
     ("text", "left"),
     [
@@ -331,7 +300,7 @@ def test_a_text_that_is_changed_meanwhile_keeps_its_change() -> None:
     rows, _after = personal_data.mentions(Ticket, data, person)
     Ticket.objects.update(subject=f"Now {EMAIL}", sender_name="new")
 
-    assert personal_data.redact(rows, data, person) == 1
+    assert personal_data.redact(Ticket, rows, data, person) == (1, 0)
 
     ticket.refresh_from_db()
     assert (ticket.subject, ticket.sender_name) == ("Now ", "new")

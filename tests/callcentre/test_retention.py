@@ -9,6 +9,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import connection, connections, transaction
+from django.db.models import ProtectedError
 from django.utils import timezone
 
 from callcentre.core import retention
@@ -34,6 +35,7 @@ from tests.telephony.factories import (
 )
 from tests.tickets.deleting import MARK, a_file, a_mail
 from tests.tickets.factories import (
+    AcknowledgedAddressFactory,
     ChatFactory,
     ChatMessageFactory,
     CustomerChangeFactory,
@@ -44,7 +46,7 @@ from tests.tickets.factories import (
     TicketFactory,
 )
 from tests.tickets.mails import files_on_disk
-from tickets.models import Customer, Message, ReceivedMail, StoredFile, Ticket
+from tickets.models import AcknowledgedAddress, Customer, Message, ReceivedMail, StoredFile, Ticket
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage", "by_night")]
 NOW = timezone.now().replace(microsecond=0)
@@ -216,15 +218,58 @@ def test_a_hold_on_what_was_merged_keeps_what_it_leads_to() -> None:
     assert night("tickets").removed_count == 0
 
 
-def test_calls_of_a_customer_without_contact_lose_the_person() -> None:
-    customer = CustomerFactory(phone_numbers=["+48 22 555 11 22"])
-    call = _call(OLD, customer, direction="OUTBOUND", dst="+48 22 555 11 22")
+def test_a_customer_without_contact_goes_with_those_merged_into_it() -> None:
+    customer, busy, held = (CustomerFactory(surname=name) for name in ("gone", "busy", "held"))
+    merged = [
+        CustomerFactory(merged_into=each, email=f"{each.surname}@client.example") for each in (customer, busy, held)
+    ]
+    AcknowledgedAddressFactory(address=merged[0].email)
+    ChatFactory(created_at=NEW, client_email=merged[1].email)
+    LegalHoldFactory(kind="customer", object_id=merged[2].pk)
+    calls = [_call(OLD, each, direction="OUTBOUND", dst="+48 22 555 11 22") for each in (customer, merged[0])]
     Customer.objects.update(created_at=OLD, updated_at=OLD)
 
-    night("customers")
+    row = night("customers")
 
-    call.refresh_from_db()
-    assert (call.customer_id, call.dst, call.dst_number) == (None, "", "")
+    assert (row.removed_count, row.error) == (1, "")
+    assert set(Customer.objects.all()) == {busy, held, *merged[1:]}
+    assert not AcknowledgedAddress.objects.exists()
+    left = Connection.objects.filter(pk__in=[call.pk for call in calls])
+    assert set(left.values_list("customer_id", "dst", "dst_number")) == {(None, "", "")}
+
+
+def test_a_row_that_cannot_be_deleted_is_passed_and_shown(
+    monkeypatch: pytest.MonkeyPatch, admin_client: Any, plain_static: None
+) -> None:
+    bad, *good = [MessageFactory(ticket=a_closed_ticket(OLD), created_at=OLD) for _ in range(4)]
+    delete = KINDS["messages"].delete
+
+    def failing(ids: Any) -> object:
+        if bad.pk in ids:
+            raise ProtectedError("no", set())
+        return delete(ids)
+
+    monkeypatch.setitem(KINDS, "messages", retention.Kind(**{**_fields("messages"), "portion": 2, "delete": failing}))
+    row = night("messages")
+
+    assert list(Message.objects.all()) == [bad]
+    assert (row.removed_count, row.is_running, row.attempt_count) == (len(good), False, 0)
+    assert row.error == f"#{bad.pk} ProtectedError"
+    page = admin_client.get("/admin/callcentre/retention/settings/").content.decode()
+    assert f"Could not be deleted: #{bad.pk} ProtectedError" in page
+
+
+def test_a_night_ends_after_many_rows_that_cannot_be_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    messages = [MessageFactory(ticket=a_closed_ticket(OLD), created_at=OLD) for _ in range(5)]
+    fields = {**_fields("messages"), "portion": 2, "delete": lambda ids: 1 / 0}
+    monkeypatch.setitem(KINDS, "messages", retention.Kind(**fields))
+    monkeypatch.setattr(retention, "MOST_FAILED", 3)
+
+    row = night("messages")
+
+    assert (row.is_running, row.place, row.attempt_count) == (True, str(messages[3].pk), 0)
+    assert row.next_attempt_at
+    assert row.next_attempt_at.replace(microsecond=0) == retention.next_night(timezone.now())
 
 
 def test_rows_go_in_portions_over_nights_and_no_others_are_waited_for(

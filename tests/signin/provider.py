@@ -24,7 +24,7 @@ CLIENT_ID = "callcentre"
 
 
 class StandIn:
-    """The provider: people log in by `asked`, and its answers can be changed by its attributes."""
+    """The provider: people log in by `authorise`, and its answers can be changed by its attributes."""
 
     def __init__(self, issuer: str) -> None:
         self.issuer = issuer
@@ -45,6 +45,8 @@ class StandIn:
         self.user_status = 200
         self.codes: dict[str, dict[str, str]] = {}
         self.sent: list[dict[str, str]] = []
+        # The paths of all requests.
+        self.asked: list[str] = []
 
     @staticmethod
     def new_key(name: str) -> ECKey:
@@ -71,6 +73,7 @@ class StandIn:
         return self.signed({**about, "events": {LOGOUT_EVENT: {}}, **claims}, typ="logout+jwt")
 
     def answer(self, path: str, form: dict[str, str]) -> tuple[int, dict[str, Any]]:
+        self.asked.append(path)
         if path == "/.well-known/openid-configuration":
             names = {"token_endpoint": "/token", "userinfo_endpoint": "/user", "jwks_uri": "/keys"}
             pages = {"authorization_endpoint": "/authorise", "end_session_endpoint": "/end"}

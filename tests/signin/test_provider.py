@@ -69,6 +69,35 @@ def test_the_same_person_is_known_by_the_subject_although_login_and_name_change(
     assert ProviderIdentity.objects.get().user == user
 
 
+def test_after_a_change_of_the_issuer_people_are_known_by_their_login(standing: StandIn) -> None:
+    former, _answer = log_in(standing)
+    ProviderIdentity.objects.update(issuer="https://former.example", subject="7")
+
+    client, _answer = log_in(standing)
+
+    assert (is_logged_in(former), is_logged_in(client)) == (False, True)
+    identity = ProviderIdentity.objects.get()
+    assert (identity.user.username, identity.issuer, identity.subject) == ("ewa", standing.issuer, "1000")
+
+
+def test_a_person_who_became_a_superuser_logs_in_with_a_password(standing: StandIn, settings: Any) -> None:
+    before, _answer = log_in(standing)
+    User.objects.filter(username="ewa").update(is_superuser=True)
+    settings.TWO_FACTOR = "supervisors"
+    client, _answer = log_in(standing)
+    assert "log in with your password" in said(client)
+    assert not is_logged_in(client)
+    assert not is_logged_in(before)
+
+    settings.TWO_FACTOR = "off"
+    page = reverse("admin:auth_user_password_change", args=[User.objects.get(username="ewa").pk])
+    password = {"password1": "a-Long-one-7", "password2": "a-Long-one-7", "own_password": "user-pass"}
+    superuser().submit(page, **password)
+    local = BackOffice()
+    local.submit(LOGIN, username="ewa", password="a-Long-one-7")
+    assert is_logged_in(local)
+
+
 def test_a_user_with_the_login_is_linked_and_loses_password_and_former_roles(standing: StandIn) -> None:
     user = UserFactory(username="ewa", staff=True)
     user.groups.add(Group.objects.get(name="Auditor"))

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from callcentre.models import User
+from callcentre.signin import provider
 from callcentre.signin.models import ProviderSession, UserSession
 from callcentre.signin.models.provider import CHECKED_AFTER
 from callcentre.signin.verbs.provider_sessions import UNANSWERED_PAUSE, check_session, check_sessions
@@ -154,6 +155,23 @@ def test_the_provider_ends_log_ins_by_a_message(claims: dict[str, Any], standing
     assert "no-store" in answer["Cache-Control"]
     assert not is_logged_in(client)
     assert is_logged_in(local)
+
+
+def test_tokens_with_unknown_keys_are_no_reason_to_read_the_keys_each_time(
+    standing: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, _answer = log_in(standing)
+    standing.key, first = standing.new_key("other"), standing.key
+    forged, standing.key = standing.logout_token(), first
+    standing.asked.clear()
+
+    for _ in range(5):
+        assert BackOffice().post(END, {"logout_token": forged}).status_code == 400
+    assert standing.asked == ["/keys"]
+    standing.key = standing.new_key("second")
+    monkeypatch.setattr(provider.provider(), "_keys_again_at", 0)
+    assert BackOffice().post(END, {"logout_token": standing.logout_token()}).status_code == 200
+    assert not is_logged_in(client)
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def test_a_recording_that_is_gone_already_is_refused() -> None:
 def test_the_page_asks_a_fixed_number_of_questions() -> None:
     recording = RecordingFactory(ready=True)
 
-    with few_statements(1):
+    with few_statements(2):
         consequences_of("recording", recording)
 
 

@@ -34,7 +34,8 @@ from tests.tickets.factories import (
     TicketFactory,
 )
 from tests.tickets.mails import files_on_disk
-from tickets.models import Chat, Customer, ReceivedMail, Ticket
+from tickets.deletions import customers
+from tickets.models import BlockedSender, Chat, Customer, ReceivedMail, Ticket
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
 
@@ -54,7 +55,9 @@ def test_nothing_personal_of_a_customer_is_left_and_calls_keep_what_the_report_c
     deletion = removed("customer", customer)
 
     assert (deletion.state, len(before) > 15) == ("finished", True)
-    assert (left_of(*PERSONAL), files_on_disk(own_storage)) == ({}, 0)
+    # The address stays blocked, as the page says.
+    assert (left_of(*PERSONAL), files_on_disk(own_storage)) == ({"tickets_blockedsender": 1}, 0)
+    assert customers.STAYS_BLOCKED in said.remarks
 
     # The page before and the trace after count the same rows.
     assert {part.model: part.count for part in said.deleted} == deletion.deleted
@@ -133,6 +136,7 @@ def test_an_interrupted_deletion_continues_and_counts_all(monkeypatch: pytest.Mo
     """A worker dies at the beginning of each step, one after the other."""
     whole = removed("customer", a_person())
     ReceivedMail.objects.all().delete()
+    BlockedSender.objects.all().delete()
     customer = a_person()
     deletion = Deletion.ask(ACTOR, "customer", customer, "on request")
     real = Deletion.step
@@ -156,7 +160,7 @@ def test_an_interrupted_deletion_continues_and_counts_all(monkeypatch: pytest.Mo
 
     deletion.refresh_from_db()
     assert (deletion.state, deletion.deleted, deletion.emptied) == ("finished", whole.deleted, whole.emptied)
-    assert left_of(*PERSONAL) == {}
+    assert left_of(*PERSONAL) == {"tickets_blockedsender": 1}
 
 
 def test_records_of_campaigns_stay_and_the_page_says_so() -> None:
@@ -184,5 +188,5 @@ def test_the_query_count_of_the_consequences_is_constant() -> None:
         a_chat()
         a_call(customer, "INBOUND")
 
-    with few_statements(26):
+    with few_statements(28):
         consequences_of("customer", customer)

@@ -18,7 +18,7 @@ from callcentre.admin import Admin, ModelForm, UncountedMixin, actor_of, confirm
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.jobs import FileJobAdmin
 from callcentre.core import erasures, personal_data
-from callcentre.core.deletions import LONGEST_REASON
+from callcentre.core.deletions import LONGEST_REASON, ON_HOLD
 from callcentre.core.errors import ErrorCode
 from callcentre.core.legal_holds import LegalHold, end_hold
 from callcentre.core.person_exports import PersonExport, ask_export
@@ -98,7 +98,8 @@ class PersonExportAdmin(UncountedMixin, FileJobAdmin):
         if form.is_valid():
             try:
                 person = form.find()
-                found, obstacle = personal_data.found_of(person), erasures.consequences(person).obstacle
+                found = personal_data.found_of(person)
+                obstacle = _now(ON_HOLD) if personal_data.has_held(person) else ""
                 match request.POST.get("do"):
                     case "export":
                         return redirect(self.url_of("change", ask_export(actor_of(request), person).pk))

@@ -96,7 +96,7 @@ ERASURE = shape(
         "description": "Model -> number of rows that stay.",
         "of": lambda deletion: deletion.kept or {},
     },
-    error=text("Why it waits or has failed."),
+    error=text("Why it waits or has failed.", of="why"),
     created_at=minute("When it was asked for.", "2026-11-28 09:30"),
     finished_at=minute("When it ended.", "2026-11-28 09:31"),
 )

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import Q
+from django.db.models.functions import Lower
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from callcentre.core.deletions import Consequences, Deletion, Part, forget_log_entries
 from telephony.deletions import calls_of, forget_customers, forget_priorities, spoken_of
@@ -25,6 +27,7 @@ from tickets.models import (
     Ticket,
 )
 
+STAYS_BLOCKED = gettext_lazy("The address stays blocked, so that its mails do not come again.")
 # Rows that one query finds, and that are deleted one by one.
 BATCH = 500
 _PARTS = (
@@ -38,7 +41,7 @@ def consequences(customer: Customer) -> Consequences:
     ids = ids_of(customer.pk)
     found = Consequences([Part("tickets.customer", len(ids))])
     found.deleted += [Part(label, model.objects.filter(customer__in=ids).count()) for label, model in _PARTS]
-    add_ticket_consequences(found, _tickets_of(ids))
+    add_ticket_consequences(found, tickets_of(ids))
     add_chat_consequences(found, _chats_of(ids))
     found.deleted += spoken_of(ids)
     if calls := calls_of(ids):
@@ -46,6 +49,8 @@ def consequences(customer: Customer) -> Consequences:
         found.remarks.append(
             _("Calls keep time, agent, queue and result; number, customer, recording and notes of the topic go.")
         )
+    if BlockedSender.objects.filter(entry__in=_addresses(ids)).exists():
+        found.remarks.append(STAYS_BLOCKED)
     if customer.merged_into_id:
         into = _("The customer was merged into customer %(id)s: tickets, calls and notes are there, and stay.")
         found.remarks.append(into % {"id": customer.merged_into_id})
@@ -67,7 +72,6 @@ def delete_customers(deletion: Deletion, ids: Sequence[int]) -> None:
     while Customer.objects.filter(pk__in=ids).exists():
         _delete_matters(deletion, ids)
         with deletion.step() as deleted:
-            deleted["telephony.callerpriority"] += forget_priorities(ids)
             _delete_rows(ids, deleted)
     forget_customers(deletion, ids)
 
@@ -78,18 +82,32 @@ def ids_of(customer_id: int) -> list[int]:
     return list(Customer.objects.filter(either).order_by("id").values_list("pk", flat=True))
 
 
-def _tickets_of(ids: Sequence[int]) -> Any:
-    """Return their tickets, and tickets merged into these. A union uses both indexes, which an OR would not."""
-    theirs = Ticket.objects.filter(customer__in=ids).order_by().values("pk")
-    return theirs.union(Ticket.objects.filter(merged_into__customer__in=ids).order_by().values("pk"))
+def tickets_of(ids: Sequence[int], *further: Q) -> Any:
+    """Return the ids of their tickets, of tickets merged into these, and of `further` ones. A union uses an index for
+    each, which an OR would not.
+    """
+    theirs, *others = (
+        Ticket.objects.filter(which).order_by().values("pk")
+        for which in (Q(customer__in=ids), Q(merged_into__customer__in=ids), *further)
+    )
+    return theirs.union(*others)
 
 
 def _chats_of(ids: Sequence[int]) -> Q:
     """Return the condition for chats of their addresses, without addresses that another customer shares."""
-    emails = {email.lower() for email in Customer.objects.filter(pk__in=ids).values_list("email", flat=True) if email}
-    others = Customer.objects.current().exclude(pk__in=ids).filter(any_of("email", emails))
-    shared = {email.lower() for email in others.values_list("email", flat=True)}
-    return any_of("client_email", emails - shared)
+    return any_of("client_email", emails_of(ids))
+
+
+def _addresses(ids: Sequence[int]) -> Any:
+    named = Customer.objects.filter(pk__in=ids).exclude(email="").order_by()
+    return named.values_list(Lower("email"), flat=True)
+
+
+def emails_of(ids: Sequence[int]) -> list[str]:
+    """Return the addresses of these customers, without those that another customer has too, or had before a merge."""
+    emails = set(_addresses(ids))
+    others = Customer.objects.exclude(pk__in=ids).filter(any_of("email", emails)).order_by()
+    return sorted(emails - set(others.values_list(Lower("email"), flat=True)))
 
 
 def _delete_matters(deletion: Deletion, ids: Sequence[int]) -> None:
@@ -109,14 +127,18 @@ def _delete_matters(deletion: Deletion, ids: Sequence[int]) -> None:
 def _delete_rows(ids: Sequence[int], deleted: Counter[str]) -> None:
     """Delete the customer's own rows, unless a ticket has come meanwhile."""
     customers = list(Customer.objects.filter(pk__in=ids).select_for_update(of=("self",)).order_by("id"))
-    if Ticket.objects.filter(customer__in=ids).exists():
-        return
-    for customer in customers:
-        events.customer_deleted(customer)
-    addresses = [customer.email.lower() for customer in customers if customer.email]
+    if not Ticket.objects.filter(customer__in=ids).exists():
+        for customer in customers:
+            events.customer_deleted(customer)
+        deleted.update(delete_rows(ids))
+
+
+def delete_rows(ids: Sequence[int]) -> Counter[str]:
+    """Delete customers without tickets, with what belongs to them alone."""
+    deleted = Counter({"telephony.callerpriority": forget_priorities(ids)})
+    addresses = list(_addresses(ids))
     AcknowledgedAddress.objects.filter(address__in=addresses).delete()
     BouncedAddress.objects.filter(address__in=addresses).delete()
-    BlockedSender.objects.filter(entry__in=addresses).delete()
     for label, model in _PARTS:
         deleted[label] += model.objects.filter(customer__in=ids).delete()[0]
     # First the customers that point to another one.
@@ -124,3 +146,4 @@ def _delete_rows(ids: Sequence[int], deleted: Counter[str]) -> None:
         rows = Customer.objects.filter(pk__in=ids, merged_into__isnull=is_current)
         deleted["tickets.customer"] += rows.delete()[1].get("tickets.Customer", 0)
     forget_log_entries(Customer, ids)
+    return deleted

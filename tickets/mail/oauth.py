@@ -8,6 +8,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -24,7 +25,7 @@ from joserfc.jwk import RSAKey
 
 from tickets.models import MailboxGrant, MailLogin, TicketQueue
 from tickets.models.mail_login import SERVERS
-from tickets.verbs.mailbox_grants import begin_grant, finish_grant, keep_error, keep_token, waiting_grant
+from tickets.verbs.mailbox_grants import begin_grant, finish_grant, keep, waiting_grant
 
 TIMEOUT_SECONDS = 10
 # A token of which the provider does not say how long it is good.
@@ -127,15 +128,9 @@ def exchange(grant: MailboxGrant, code: str, redirect_uri: str) -> None:
 
 def renew(queue_id: int) -> None:
     """Renew the token of a queue, if it is due. A refusal is stored."""
-    queue = TicketQueue.objects.with_tokens().filter(pk=queue_id).first()
-    if queue is None:
-        return
-    grant = _grant_of(queue)
-    if grant.is_due:
-        try:
-            _renew(queue, grant)
-        except NoToken:
-            return
+    if queue := TicketQueue.objects.with_tokens().filter(pk=queue_id).first():
+        with suppress(NoToken):
+            token_for(queue, queue.imap_host)
 
 
 def token_for(queue: TicketQueue, host: str) -> str:
@@ -143,7 +138,7 @@ def token_for(queue: TicketQueue, host: str) -> str:
     servers = SERVERS[queue.login.provider]
     if host not in (servers.imap_host, servers.smtp_host):
         raise NoToken(ELSEWHERE)
-    grant = _grant_of(queue)
+    grant = MailboxGrant.objects.filter(pk=queue.pk).first() or MailboxGrant(queue=queue)
     if grant.is_due:
         try:
             _renew(queue, grant)
@@ -158,19 +153,15 @@ def xoauth2(user: str, token: str) -> str:
     return f"user={user}\1auth=Bearer {token}\1\1"
 
 
-def _grant_of(queue: TicketQueue) -> MailboxGrant:
-    return MailboxGrant.objects.filter(pk=queue.pk).first() or MailboxGrant(queue=queue)
-
-
 def _renew(queue: TicketQueue, grant: MailboxGrant) -> None:
     """Ask for a token and keep it. Raises NoToken; the reason is stored."""
     try:
         session, provider = _session(queue.login)
         token = _ask(session, provider, **_what_grants(queue, grant, provider))
     except NoToken as reason:
-        keep_error(grant, str(reason))
+        keep(grant, error=str(reason)[:500])
         raise
-    keep_token(grant, **_columns(token))
+    keep(grant, error="", **_columns(token))
 
 
 def _what_grants(queue: TicketQueue, grant: MailboxGrant, provider: _Provider) -> dict[str, Any]:

@@ -38,20 +38,10 @@ def finish_grant(grant: MailboxGrant, **tokens: Any) -> None:
         TicketQueue.objects.filter(pk=grant.pk).update(updated_at=now)
 
 
-def keep_token(grant: MailboxGrant, **tokens: Any) -> None:
-    """Keep a renewed token, unless a person has connected the mailbox anew meanwhile."""
-    for name, value in {"error": "", **tokens}.items():
+def keep(grant: MailboxGrant, **values: Any) -> None:
+    """Keep a renewed token, or why there is none, unless a person has connected the mailbox anew meanwhile."""
+    for name, value in values.items():
         setattr(grant, name, value)
-    _keep(grant, **tokens, error="")
-
-
-def keep_error(grant: MailboxGrant, error: str) -> None:
-    """Keep why the provider gave no token."""
-    grant.error = error[:500]
-    _keep(grant, error=grant.error)
-
-
-def _keep(grant: MailboxGrant, **values: Any) -> None:
     _row, is_new = MailboxGrant.objects.get_or_create(pk=grant.pk, defaults=values)
     if not is_new:
         MailboxGrant.objects.filter(pk=grant.pk, granted_at=grant.granted_at).update(**values)

@@ -13,6 +13,7 @@ from callcentre.core.changes import still_there
 from callcentre.core.deletions import FileRemoval, forget_log_entries
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.personal_data import without_held
 from tickets.models.mail_senders import BlockedSender
 from tickets.models.received_mail import ReceivedMail
 from tickets.models.ticket_queue import TicketQueue
@@ -72,7 +73,8 @@ def delete_expired_spam() -> int:
     count = 0
     while True:
         with transaction.atomic():
-            expired = ReceivedMail.objects.expired_spam().select_for_update(skip_locked=True, of=("self",))
+            expired = without_held(ReceivedMail.objects.expired_spam())
+            expired = expired.select_for_update(skip_locked=True, of=("self",))
             mails = dict(expired.order_by("id").values_list("pk", "path")[:BATCH])
             FileRemoval.add([path for path in mails.values() if path])
             forget_log_entries(ReceivedMail, list(mails))

@@ -42,6 +42,8 @@ def admit(claims: dict[str, Any], token: dict[str, Any]) -> ProviderSession:
         identities = ProviderIdentity.objects.select_related("user")
         identity = identities.filter(issuer=settings.OIDC_ISSUER, subject=subject).first()
         user = identity.user if identity else _linked(claims, subject)
+        if user.is_superuser:
+            raise NotAdmitted(_now("You are a superuser here: log in with your password."))
         if not user.is_active:
             raise NotAdmitted(_now("Your account is not active. Ask an administrator."))
         if not _take_over(user, groups_in(claims)):
@@ -104,7 +106,7 @@ def _check(session: ProviderSession) -> None:
     if claims.get("sub") != session.user.provider_identity.subject:
         raise ProviderError("the answer is about another person")
     with transaction.atomic():
-        if session.user.is_active and _take_over(session.user, groups_in(claims)):
+        if session.user.is_active and not session.user.is_superuser and _take_over(session.user, groups_in(claims)):
             row.update(check_at=timezone.now() + CHECKED_AFTER)
         else:
             _end([session])
@@ -120,10 +122,14 @@ def end_by_provider(logout_token: str) -> None:
 
 
 def _linked(claims: dict[str, Any], subject: str) -> User:
-    """Return the user with the login of the claims, made if there is none. From now on the provider knows them."""
+    """Return the user with the login of the claims, made if there is none. From now on the provider knows them.
+
+    A person whom the provider before this one knew is linked anew.
+    """
     login = text_of(claim(claims, settings.OIDC_LOGIN_CLAIM))
     user = User.objects.select_for_update(no_key=True).filter(username=login).first() or User(username=login)
-    if user.pk and (user.is_superuser or hasattr(user, "provider_identity")):
+    former = ProviderIdentity.objects.filter(user=user.pk).first()
+    if user.is_superuser or (former and former.issuer == settings.OIDC_ISSUER):
         raise NotAdmitted(_now("The login %(login)s belongs to another person here.") % {"login": login})
     user.set_unusable_password()
     try:
@@ -134,7 +140,9 @@ def _linked(claims: dict[str, Any], subject: str) -> User:
         ) from error
     user.save()
     user.user_permissions.clear()
-    ProviderIdentity.objects.create(user=user, issuer=settings.OIDC_ISSUER, subject=subject)
+    user.provider_sessions.all().delete()
+    known_as = {"issuer": settings.OIDC_ISSUER, "subject": subject}
+    ProviderIdentity.objects.update_or_create(user=user, defaults=known_as)
     return user
 
 
@@ -144,7 +152,7 @@ def _take_over(user: User, names: list[str]) -> bool:
     roles = {role for row in rows for role in row.groups.all()}
     if set(user.groups.all()) != roles:
         user.groups.set(roles)
-    if rows and not user.is_superuser:
+    if rows:
         _update(user, **_united(row.scope for row in rows).by_column)
     return bool(roles)
 
