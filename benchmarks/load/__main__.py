@@ -139,7 +139,7 @@ class Trial:
         self.rows_changed("UPDATE campaigns_campaign SET is_dialling = false")
         for page in self.pages:
             page.wait_for_timeout(1000 * LISTEN_SECONDS / len(self.pages))
-        parts = [self.parts(*call, started_at) for call in calls]
+        parts = [self.parts(call, started_at) for call in calls]
         self.end()
         unheard = [call for call, found in zip(calls, parts, strict=True) if found is None]
         if unheard:
@@ -150,8 +150,9 @@ class Trial:
         calls = self.rows(_CALLS, str(TALKER))
         return calls if len(calls) >= count else None
 
-    def parts(self, pk: int, agent: str, outside: str, direction: str, since: float) -> tuple[float, ...] | None:
+    def parts(self, call: tuple[int, str, str, str], since: float) -> tuple[float, ...] | None:
         """Return the seconds from the later answer until the bridge is asked for, until both are in it, and hear."""
+        pk, agent, outside, direction = call
         page = self.pages[int(agent) - BROWSERS[0]] if int(agent) in BROWSERS else None
         answers = [self.ears.ends.get(outside, (since, 0))[0]]
         answers += [at / 1000 for at in page.evaluate("window.answered")] if page else []
@@ -284,7 +285,8 @@ class Trial:
         left = self.rows("SELECT count(*) FROM telephony_connection WHERE state <> 'ended'")[0][0]
         wrong += [f"{left} calls are open after the restart"] * bool(left)
         # Those of calls whose end Asterisk has not reported are looked for after a minute.
-        time.sleep(75)
+        with suppress(RuntimeError):
+            wait_for(lambda: {state for state, _ in self.rows(_RECORDINGS)} == {"ready"}, 180, "recordings", step=1)
         wrong += [f"{count} recordings are {state}" for state, count in self.rows(_RECORDINGS) if state != "ready"]
         kept = {file for (file,) in self.rows(_FILES)}
         wrong += [f"recording {file} is gone" for file in files - kept]

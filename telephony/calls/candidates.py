@@ -48,10 +48,10 @@ AGENTS = Statement("""
     WHERE o.agent_id = a.id ORDER BY o.offered_at DESC LIMIT 1
   ) last ON true
 """).of(phone_is_ready=PHONE_IS_READY)
-# The members of queues, with what is known of their agents.
+# The members of queues, with what is known of these `agents`.
 MEMBERS = Statement("""
   SELECT m.queue_id, m.priority, {is_able} AS is_able, held.levels, a.*
-  FROM telephony_queuemember m JOIN {{agents}} a ON a.agent_id = m.agent_id {skills_of_member}
+  FROM telephony_queuemember m JOIN agents a ON a.agent_id = m.agent_id {skills_of_member}
 """).of(is_able=IS_ABLE, skills_of_member=SKILLS_OF_MEMBER)
 # All hold for an agent who may be rung at all, and for a member who may be rung for the wait `w`. The agent or the
 # member is `m`. The names are those of the reasons why an agent is not rung.
@@ -79,12 +79,22 @@ OF_MEMBER = {
       WHERE c.agent_id = m.agent_id AND c.created_at > %(rang)s AND c.queue_id = w.queue_id AND c.direction = 'OUTBOUND'
         AND c.answered_at IS NULL AND c.hung_up_by = 'agent' AND c.ended_at > %(rested)s))""",
 }
-AGENT_MAY_BE_RUNG, MAY_BE_RUNG_FOR_WAIT = (" AND ".join(some.values()) for some in (OF_AGENT, OF_MEMBER))
 # Agents by the number of offers of this call, then by priority in the queue, then the more able ones, then by the start
 # of their ready time.
 ORDER_OF_MEMBERS = """
   (SELECT count(*) FROM telephony_offer o WHERE o.connection_id = w.connection_id AND o.agent_id = m.agent_id),
   m.priority, m.levels DESC, m.since, m.agent_id"""
+# What statements are composed of, by their names there.
+PARTS = {
+    "waits": WAITS,
+    "agents": AGENTS,
+    "members": MEMBERS,
+    "agent_may_be_rung": " AND ".join(OF_AGENT.values()),
+    "member_may_be_rung": " AND ".join(OF_MEMBER.values()),
+    "order_of_members": ORDER_OF_MEMBERS,
+    "order_of_all": ORDER_OF_WAITS.format("waits"),
+    "order_of_waits": ORDER_OF_WAITS.format("w"),
+}
 
 
 def values_at(now: datetime) -> dict[str, Any]:

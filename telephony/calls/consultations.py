@@ -17,14 +17,7 @@ from callcentre.core.errors import ErrorCode
 from callcentre.core.statements import Statement, rows_of
 from telephony import call_clock
 from telephony.calls import bridges, consulted, legs, lines, switch_requests, transfers
-from telephony.calls.candidates import (
-    AGENT_MAY_BE_RUNG,
-    AGENTS,
-    MAY_BE_RUNG_FOR_WAIT,
-    MEMBERS,
-    ORDER_OF_MEMBERS,
-    values_at,
-)
+from telephony.calls.candidates import PARTS, values_at
 from telephony.models import Agent, CallCommand, Connection, Consultation, Leg, Queue
 from telephony.verbs import presence
 
@@ -33,18 +26,14 @@ Kind, Role = CallCommand.Kind, Leg.Role
 KINDS = (Kind.CONSULT, Kind.JOIN, Kind.HAND_OVER, Kind.RETURN, Kind.RESUME)
 
 _FREE_AGENT = Statement("""
+WITH agents AS ({agents})
 SELECT candidate.agent_id
 FROM (SELECT %(connection)s::bigint AS connection_id, NULL::bigint AS callback_id, %(queue)s::bigint AS queue_id) w
 CROSS JOIN LATERAL (
   SELECT m.agent_id FROM ({members}) m
-  WHERE m.queue_id = w.queue_id AND {agent_may_be_rung} AND {may_be_rung_for_wait} ORDER BY {order_of_members} LIMIT 1
+  WHERE m.queue_id = w.queue_id AND {agent_may_be_rung} AND {member_may_be_rung} ORDER BY {order_of_members} LIMIT 1
 ) candidate
-""").of(
-    members=MEMBERS.format(agents=f"({AGENTS})"),
-    agent_may_be_rung=AGENT_MAY_BE_RUNG,
-    may_be_rung_for_wait=MAY_BE_RUNG_FOR_WAIT,
-    order_of_members=ORDER_OF_MEMBERS,
-)
+""").of(**PARTS)
 
 
 def is_reached(connection: Connection) -> bool | None:

@@ -14,16 +14,7 @@ from django.db.models import Exists, OuterRef
 
 from callcentre.core.statements import Statement, row_of, rows_of
 from telephony.calls import callbacks, campaign_hooks, legs, offers, placement
-from telephony.calls.candidates import (
-    AGENT_MAY_BE_RUNG,
-    AGENTS,
-    MAY_BE_RUNG_FOR_WAIT,
-    MEMBERS,
-    ORDER_OF_MEMBERS,
-    ORDER_OF_WAITS,
-    WAITS,
-    values_at,
-)
+from telephony.calls.candidates import PARTS, values_at
 from telephony.models import Agent, AgentState, CallBack, Connection, Leg, Offer
 from telephony.models.agent_intervals import StateKind
 from telephony.verbs import ledger, presence
@@ -46,7 +37,7 @@ served AS MATERIALIZED (
     SELECT queue_id, NULL::bigint AS connection_id, min(callback_id) AS callback_id
     FROM waits GROUP BY queue_id, callback_id IS NULL
   ) w
-  WHERE EXISTS (SELECT 1 FROM members m WHERE m.queue_id = w.queue_id AND {may_be_rung_for_wait})
+  WHERE EXISTS (SELECT 1 FROM members m WHERE m.queue_id = w.queue_id AND {member_may_be_rung})
 )
 SELECT w.connection_id, w.callback_id, candidate.agent_id
 FROM (
@@ -56,22 +47,13 @@ FROM (
 ) w
 CROSS JOIN LATERAL (
   SELECT m.agent_id FROM members m
-  WHERE m.queue_id = w.queue_id AND {may_be_rung_for_wait}
+  WHERE m.queue_id = w.queue_id AND {member_may_be_rung}
   ORDER BY {order_of_members}
   LIMIT 1
 ) candidate
 ORDER BY {order_of_waits}
 LIMIT 1
-""").of(
-    waits=WAITS,
-    agents=AGENTS,
-    agent_may_be_rung=AGENT_MAY_BE_RUNG,
-    members=MEMBERS.format(agents="agents"),
-    may_be_rung_for_wait=MAY_BE_RUNG_FOR_WAIT,
-    order_of_members=ORDER_OF_MEMBERS,
-    order_of_all=ORDER_OF_WAITS.format("waits"),
-    order_of_waits=ORDER_OF_WAITS.format("w"),
-)
+""").of(**PARTS)
 _OVERDUE = """
 SELECT c.id FROM telephony_connection c JOIN telephony_queue q ON q.id = c.queue_id
 WHERE c.state = 'waiting' AND (

@@ -9,17 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.statements import Statement, rows_of
 from telephony.calls import campaign_hooks
-from telephony.calls.candidates import (
-    AGENTS,
-    MEMBERS,
-    OF_AGENT,
-    OF_MEMBER,
-    ORDER_OF_MEMBERS,
-    ORDER_OF_WAITS,
-    REST,
-    WAITS,
-    values_at,
-)
+from telephony.calls.candidates import OF_AGENT, OF_MEMBER, PARTS, REST, values_at
 from telephony.models import AgentState, Connection
 
 _REST = {"seconds": int(REST.total_seconds())}
@@ -42,8 +32,9 @@ TEXTS: dict[str, Any] = {
 # The members of the queue of a call, in the order in which they are rung, each with the conditions that do not hold and
 # the required skills that the agent lacks. One row without a member for a queue without any.
 _WHY = Statement("""
+WITH agents AS ({agents})
 SELECT w.place, member.*
-FROM (SELECT waits.*, row_number() OVER (ORDER BY {order_of_waits}) AS place FROM ({waits}) waits) w
+FROM (SELECT waits.*, row_number() OVER (ORDER BY {order_of_all}) AS place FROM ({waits}) waits) w
 LEFT JOIN LATERAL (
   SELECT m.agent_id, m.login, COALESCE(m.kind, ''), array_remove(ARRAY[{failed}], NULL) AS failed,
     ARRAY(
@@ -60,10 +51,7 @@ LEFT JOIN LATERAL (
 WHERE w.connection_id = %(connection)s
 ORDER BY member.failed <> '{{}}', member.turn
 """).of(
-    waits=WAITS,
-    order_of_waits=ORDER_OF_WAITS.format("waits"),
-    members=MEMBERS.format(agents=f"({AGENTS})"),
-    order_of_members=ORDER_OF_MEMBERS,
+    **PARTS,
     failed=", ".join(
         f"CASE WHEN ({condition}) IS NOT TRUE THEN '{name}' END" for name, condition in (OF_AGENT | OF_MEMBER).items()
     ),
