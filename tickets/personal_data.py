@@ -124,8 +124,8 @@ TABLE = {
     models.Company: Nothing("organisations"),
     **SETTINGS.of(
         models,
-        "MailboxGrant CustomField CustomerSettings TicketStatus TicketSubstatus TicketCategory TicketQueueHours "
-        "CannedReply Marketplace",
+        "MailboxGrant CustomField CustomerSettings TicketStatus TicketSubstatus TicketCategory TicketType Rule Macro "
+        "BusinessCalendar CalendarHours ClosedDay ServiceLevel CannedReply Marketplace",
     ),
-    **WORK.of(models, "MailboxTest TicketCount"),
+    **WORK.of(models, "MailboxTest TicketCount RuleRun DeadlineNotice AutomationState"),
 }

@@ -12,7 +12,17 @@ from django.utils.translation import gettext_noop, ngettext
 from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval, Part, forget_log_entries
 from tickets import events
 from tickets.deletions.mail_and_files import strip
-from tickets.models import Dispatch, Message, Rating, ReceivedMail, StoredFile, Ticket, TicketChange
+from tickets.models import (
+    DeadlineNotice,
+    Dispatch,
+    Message,
+    Rating,
+    ReceivedMail,
+    RuleRun,
+    StoredFile,
+    Ticket,
+    TicketChange,
+)
 from tickets.verbs.ticket_row import lock_merges
 
 # The tables that belong to a message.
@@ -90,6 +100,8 @@ def delete_rows(ids: Sequence[int], connected: Sequence[int]) -> Counter[str]:
     for label, model in _PARTS:
         deleted[label] = _delete_at_once(model._base_manager.filter(message__in=messages))
     deleted["tickets.message"] = _delete_at_once(Message.objects.filter(ticket__in=ids))
+    for rows in (RuleRun.objects.filter(ticket__in=ids), DeadlineNotice.objects.filter(ticket__in=ids)):
+        _delete_at_once(rows)
     deleted["tickets.ticketchange"] = _delete_at_once(TicketChange.objects.filter(ticket__in=ids))
     with connection.cursor() as cursor:
         cursor.execute(_DISCONNECT, [list(ids), list(connected)])
