@@ -2,20 +2,19 @@
 
 python -m benchmarks.distribution [QUEUES] [plan]
 
-The bound is the search while all agents are free, whose first caller finds an agent. `plan` prints the plans as well.
+All queues require two skills. The bound is the same search without skills, in turns with ours. `plan` prints the plans.
 """
 
 import os
-import statistics
 import sys
 from collections.abc import Iterable
 from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from benchmarks.harness import Table, service, timed
+from benchmarks.harness import Table, medians, service
 
-AGENTS, CALLERS, EARLIER, TURNS = 500, 200, 20_000, 15
+AGENTS, CALLERS, EARLIER, TURNS = 500, 200, 20_000, 25
 
 _REST = """
 INSERT INTO telephony_offer (connection_id, queue_id, agent_id, offered_at, ended_at, outcome)
@@ -30,6 +29,7 @@ CASES = {
     "all are free": "",
     "one is free": f"{_TALK} WHERE agent_id <> (SELECT max(id) FROM telephony_agent)",
     "none is free": _TALK,
+    "all are free, each has one of two skills": "UPDATE telephony_agentskill SET level = 1 WHERE skill_id % 2 = 0",
     "all are free, none has the required level": "UPDATE telephony_requiredskill SET level = 9",
     "all rest, their phones failed": _REST.format("failed"),
     "all rest from one call": _REST.format("not_answered"),
@@ -86,23 +86,24 @@ def measure(table: Table, queues: int, *, is_explained: bool) -> None:
     from django.db import connection, transaction  # noqa: PLC0415
     from django.utils import timezone  # noqa: PLC0415
 
-    from telephony.calls import candidates, distribution  # noqa: PLC0415
+    from callcentre.core.statements import row_of  # noqa: PLC0415
+    from telephony.calls.candidates import values_at  # noqa: PLC0415
+    from telephony.calls.distribution import _NEXT  # noqa: PLC0415
+    from telephony.models.skill import IS_ABLE, SKILLS_OF_MEMBER  # noqa: PLC0415
 
+    without = _NEXT.replace(SKILLS_OF_MEMBER, "").replace(IS_ABLE, "true").replace("held.levels", "NULL AS levels")
     fill(queues)
     cursor: Any = connection.cursor()
     cursor.execute("VACUUM ANALYZE")
-    bound = 0.0
     for case, change in CASES.items():
         with transaction.atomic():
             if change:
                 cursor.execute(change)
-            now = timezone.now()
-            times = [timed(partial(distribution._next, now, [], [])) for _ in range(TURNS + 2)]
-            seconds = statistics.median(times[2:])
-            bound = bound or seconds
-            table.add(f"{case}, {queues} queues", "all are free", bound, seconds, 1.3)
+            values = values_at(timezone.now())
+            bound, ours = medians(TURNS, *(partial(row_of, one, values) for one in (without, _NEXT)), warm_up=2)
+            table.add(f"{case}, {queues} queues", "without skills", bound, ours, 1.3)
             if is_explained:
-                cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS) {distribution._NEXT}", candidates.values_at(now))
+                cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS) {_NEXT}", values)
                 print("\n".join(line for (line,) in cursor.fetchall()))
             transaction.set_rollback(True)
 

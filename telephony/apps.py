@@ -35,7 +35,7 @@ class TelephonyConfig(AppConfig):
                 "missedcaller connectiontopic menu menuentry topicgroup topic topicfield evaluationcriterion "
                 "transfershortcut"
             ),
-        },
+        }
     }
 
     def ready(self) -> None:

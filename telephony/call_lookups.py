@@ -17,7 +17,6 @@ register_call_search, register_campaign_names = _searches.append, _names.append
 
 
 def registered_branches(search: SearchText) -> list[str]:
-    """Return the SELECTs of all registered searches."""
     return [branch for find in _searches for branch in find(search)]
 
 

@@ -14,7 +14,6 @@ _RECORDING = re.compile(r"\d{1,11}\.(\d{1,18})(?:-\d+)?", re.ASCII)
 
 
 def channel_id(connection_id: int, number: int) -> str:
-    """Return the id for the channel of a connection's leg; legs count from 1."""
     return f"{bridge_id(connection_id)}-{number}"
 
 
@@ -23,7 +22,6 @@ def bridge_id(connection_id: int) -> str:
 
 
 def line_channel_id(line_id: int) -> str:
-    """Return the id for the channel of an agent's standing line."""
     return f"{settings.ARI_APP}-line-{line_id}"
 
 
@@ -34,7 +32,6 @@ def line_of(channel_id: str) -> int | None:
 
 
 def tone_of(channel_id: str) -> str:
-    """Return the id for the channel that plays a tone to a standing line alone."""
     return f"{channel_id}-tone"
 
 
@@ -67,7 +64,6 @@ def supervised_by(channel_id: str) -> int | None:
 
 
 def snoop_of(channel_id: str) -> str:
-    """Return the id for the channel by which a supervisor hears the customer and the agent."""
     return f"{channel_id}-snoop"
 
 

@@ -1,7 +1,5 @@
 """Rows of connections as answers show them: a page, one with its details, its talks. Each is one statement."""
 
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import EmptyResultSet
@@ -50,20 +48,11 @@ ORDER BY talk.started_at, talk.ended_at, a.login
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Talk:
-    """The time for which one agent talked with the customer; 0 seconds for an open talk."""
-
-    agent_login: str
-    started_at: datetime
-    seconds: int
-
-
-def talks(pk: int) -> list[Talk]:
-    """Return the talks of a connection, the earliest first."""
+def talks(pk: int) -> list[Row]:
+    """Return the talks of a connection, the earliest first: the agent's login, the start, the whole seconds."""
     with connection.cursor() as cursor:
         cursor.execute(_TALKS, {"id": pk})
-        return [Talk(**row) for row in named_rows(cursor)]
+        return named_rows(cursor)
 
 
 def details(connections: ConnectionQuerySet) -> Row | None:

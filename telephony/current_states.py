@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from django.db import connection
 from django.utils import timezone
 
-from callcentre.core.scope import ALL, Scope
-from callcentre.core.statements import Statement, row_of
+from callcentre.core.scope import Scope
+from callcentre.core.statements import Statement, row_of, rows_of
 from telephony.customers import name_beside, pages_of_customers
 from telephony.models import Agent, BrowserPhone, Connection
 from telephony.models.agent_intervals import StateKind
@@ -17,7 +17,6 @@ from telephony.models.connection import LEG_OCCUPIES_PHONE
 
 LOGGED_OUT = "logged_out"
 
-# The order of a board: agents in calls first.
 ORDER = ("talking", "ringing", "preview", "wrap_up", "free", "paused", LOGGED_OUT)
 # The index finds the last state of each agent, however long the history is.
 _LAST_STATES = """
@@ -76,12 +75,10 @@ class Current:
 
 def current_states(agent_ids: Collection[int]) -> dict[int, Current]:
     """Return the current states by the ids of the agents, in one statement."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LAST_STATES, [list(agent_ids)])
-        return {
-            agent_id: Current(kind, since, *rest) if kind and ended_at is None else Current(LOGGED_OUT, ended_at)
-            for agent_id, kind, since, ended_at, *rest in cursor.fetchall()
-        }
+    return {
+        agent_id: Current(kind, since, *rest) if kind and ended_at is None else Current(LOGGED_OUT, ended_at)
+        for agent_id, kind, since, ended_at, *rest in rows_of(_LAST_STATES, [list(agent_ids)])
+    }
 
 
 def current_call(agent_id: int) -> tuple[Connection, str, datetime] | None:
@@ -95,32 +92,14 @@ def current_call(agent_id: int) -> tuple[Connection, str, datetime] | None:
 SHOWN = 200
 
 
-@dataclass(frozen=True, slots=True)
-class BoardRow:
-    agent: Agent
-    current: Current
-    # The other side of the agent's call: the number, and for a known customer the name and the page.
-    number: str
-    customer: str
-    customer_url: str
-    # The agent's call, if it is within the scope.
-    call: int | None
-    # The state of the phone in the browser; an empty string for another phone.
-    phone: str = ""
+_NO_CALL = {"number": "", "customer": "", "customer_url": "", "call": None}
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
-    """The agents who work, those in calls first; how many active agents there are, by state and in all."""
+def board(scope: Scope) -> dict[str, Any]:
+    """Return the agents within the scope who work, those in calls first, and the counts of the active ones by state.
 
-    rows: list[BoardRow]
-    counts: dict[str, int]
-    hidden_count: int
-    total: int
-
-
-def board(scope: Scope = ALL) -> Board:
-    """Return the board of the agents within the scope; calls outside it are not shown."""
+    Calls outside the scope are not shown. `call` is the agent's call; `number` and `customer` are its other side.
+    """
     at = timezone.now()
     agents = {agent.pk: agent for agent in scope.within(Agent.objects.active())}
     states = current_states(agents)
@@ -132,16 +111,18 @@ def board(scope: Scope = ALL) -> Board:
     shown = working[:SHOWN]
     others = _others({states[pk].connection_id for pk in shown}, scope)
     phones = _phones([agents[pk] for pk in shown if agents[pk].uses_browser_phone], at)
-    nothing = ("", "", "", None)
     rows = [
-        BoardRow(agents[pk], states[pk], *others.get(states[pk].connection_id, nothing), phone=phones.get(pk, ""))
+        {"id": pk, "login": agents[pk].login, "name": agents[pk].full_name, "phone": phones.get(pk, "")}
+        | {"status": states[pk].status, "pause": states[pk].pause_name, "next_pause": states[pk].next_pause_name}
+        | {"since": since.timestamp() if (since := states[pk].since) else None}
+        | others.get(states[pk].connection_id, _NO_CALL)
         for pk in shown
     ]
-    return Board(rows, {status: counts[status] for status in ORDER}, len(working) - len(shown), len(agents))
+    counted = {status: counts[status] for status in ORDER}
+    return {"counts": counted, "rows": rows, "hidden": len(working) - len(shown), "total": len(agents)}
 
 
 def _phones(agents: Sequence[Agent], at: datetime) -> dict[int, str]:
-    """Return the states of these agents' phones in browsers by the ids of the agents."""
     if not agents:
         return {}
     known = BrowserPhone.objects.defer("password").in_bulk([agent.pk for agent in agents])
@@ -149,14 +130,14 @@ def _phones(agents: Sequence[Agent], at: datetime) -> dict[int, str]:
     return {agent.pk: known[agent.pk].state_at(at) if agent.pk in known else closed for agent in agents}
 
 
-def _others(connection_ids: set[int | None], scope: Scope) -> dict[int | None, tuple[str, str, str, int | None]]:
+def _others(connection_ids: set[int | None], scope: Scope) -> dict[int | None, dict[str, Any]]:
     """Return the other side's number, name and page, and the id again, by the ids of connections."""
     calls = scope.within(Connection.objects.filter(pk__in=[pk for pk in connection_ids if pk is not None])).order_by()
     calls = calls.only("direction", "src", "dst", "customer_id")
     pages = pages_of_customers({call.customer_id for call in calls if call.customer_id is not None})
-    others: dict[int | None, tuple[str, str, str, int | None]] = {}
+    others: dict[int | None, dict[str, Any]] = {}
     for call in calls:
-        number = call.src if call.direction == Connection.Direction.INBOUND else call.dst
         customer, url = pages.get(call.customer_id or 0, (None, ""))
-        others[call.pk] = number, name_beside(number, customer.label) if customer else "", url, call.pk
+        name = name_beside(call.customer_number, customer.label) if customer else ""
+        others[call.pk] = {"number": call.customer_number, "customer": name, "customer_url": url, "call": call.pk}
     return others

@@ -15,28 +15,12 @@ from telephony.calls import inbound, switch_events
 from telephony.channels import connection_of, connection_of_recording, line_of, supervised_by
 from telephony.keyed_pool import KeyedPool
 from telephony.models import AgentLine, Connection, Leg
-from telephony.switch.base import (
-    Arrived,
-    Detected,
-    Ended,
-    KeyPressed,
-    Missed,
-    PhoneChanged,
-    Played,
-    RecordingFinished,
-    Ringing,
-    Unregistered,
-    Up,
-)
+from telephony.switch import base
 
 handled = Counter("callcentre_switch_events", "Events of the switch that were handled", ["event"])
 
-# The events of channels and recordings.
-ChannelEvent = Ringing | Up | Ended | Detected | Played | KeyPressed
-CallEvent = ChannelEvent | RecordingFinished
-PhoneEvent = Unregistered | PhoneChanged
 # Answers come before the ends of other calls, so that no person waits for an agent because of these.
-URGENT = (Ringing, Up, Detected)
+URGENT = (base.Ringing, base.Up, base.Detected)
 
 
 class Dispatcher:
@@ -48,31 +32,33 @@ class Dispatcher:
         self._arriving: dict[str, int] = {}
         self._numbers = itertools.count()
         # The events of callers and standing lines that are not handled yet, by their number.
-        self._unhandled: dict[int, ChannelEvent] = {}
+        self._unhandled: dict[int, base.ChannelEvent] = {}
 
-    def receive(self, event: CallEvent | Arrived | Missed | PhoneEvent) -> None:
+    def receive(self, event: base.Event | base.Missed) -> None:
         """Submit an event to the thread of its call. Another thread first finds the call of a caller or a line."""
         number = next(self._numbers)
-        if isinstance(event, RecordingFinished):
+        if isinstance(event, base.RecordingFinished):
             if (connection_id := connection_of_recording(event.name)) is None:
                 self._pool.submit(hash(event.name), partial(_handle, event))
             else:
                 self._pool.submit(connection_id, partial(self._handle_in_order, number, event, connection_id))
-        elif isinstance(event, PhoneEvent):
+        elif isinstance(event, base.PhoneEvent):
             self._pool.submit(hash(event.number), partial(_handle, event))
-        elif isinstance(event, Arrived | Missed):
+        elif isinstance(event, base.Arrived | base.Missed):
             self._pool.submit(hash(event.channel_id), partial(self._receive_caller, event))
+        elif not isinstance(event, base.ChannelEvent):
+            raise TypeError(event)
         elif connection_id := connection_of(event.channel_id) or supervised_by(event.channel_id):
             handle = partial(self._handle_in_order, number, event, connection_id)
             self._pool.submit(connection_id, handle, is_urgent=isinstance(event, URGENT))
         elif (line_id := line_of(event.channel_id)) is not None:
             self._unhandled[number] = event
             self._pool.submit(line_id, partial(self._receive_of_line, number, event, line_id))
-        elif not isinstance(event, Detected):
+        elif not isinstance(event, base.Detected):
             self._unhandled[number] = event
             self._pool.submit(hash(event.channel_id), partial(self._receive_of_caller, number, event))
 
-    def _receive_of_line(self, number: int, event: ChannelEvent, key: int) -> None:
+    def _receive_of_line(self, number: int, event: base.ChannelEvent, key: int) -> None:
         """Handle the event in the thread of the call that the line is in, which may change meanwhile."""
         lines = AgentLine.objects.filter(channel_id=event.channel_id)
         connection_id = lines.values_list("connection_id", flat=True).first()
@@ -81,12 +67,12 @@ class Dispatcher:
         else:
             self._pool.submit(connection_id, partial(self._receive_of_line, number, event, connection_id))
 
-    def _receive_caller(self, event: Arrived | Missed) -> None:
+    def _receive_caller(self, event: base.Arrived | base.Missed) -> None:
         if (connection_id := self._connection_of_caller(event.channel_id)) is None:
             connection_id = self._arriving[event.channel_id] = Connection.next_id()
         self._pool.submit(connection_id, partial(self._begin, event, connection_id))
 
-    def _receive_of_caller(self, number: int, event: Ringing | Up | Ended | Played | KeyPressed) -> None:
+    def _receive_of_caller(self, number: int, event: base.ChannelEvent) -> None:
         if (connection_id := self._connection_of_caller(event.channel_id)) is None:
             del self._unhandled[number]
         else:
@@ -96,8 +82,8 @@ class Dispatcher:
         known = Leg.objects.filter(channel_id=channel_id).values_list("connection_id", flat=True)
         return self._arriving.get(channel_id) or known.first()
 
-    def _begin(self, event: Arrived | Missed, connection_id: int) -> None:
-        if isinstance(event, Missed):
+    def _begin(self, event: base.Arrived | base.Missed, connection_id: int) -> None:
+        if isinstance(event, base.Missed):
             inbound.missed(event, connection_id)
         else:
             inbound.arrived(event, connection_id)
@@ -105,21 +91,21 @@ class Dispatcher:
         self._arriving.pop(event.channel_id, None)
         handled.labels(type(event).__name__).inc()
 
-    def _handle_unhandled(self, number: int, event: ChannelEvent, connection_id: int | None) -> None:
+    def _handle_unhandled(self, number: int, event: base.ChannelEvent, connection_id: int | None) -> None:
         if number not in self._unhandled:
             # A later event of the call has come first, and this one before it.
             return
         self._handle_in_order(number, event, connection_id)
         self._unhandled.pop(number, None)
 
-    def _handle_in_order(self, number: int, event: CallEvent, connection_id: int | None) -> None:
+    def _handle_in_order(self, number: int, event: base.Event, connection_id: int | None) -> None:
         for key, earlier in self._earlier(number, event, connection_id).items():
             # A failure must not take the next events of the call with it. The pool retries after one of the database.
             self._pool.attempt(partial(_handle, earlier))
             self._unhandled.pop(key, None)
         self._pool.attempt(partial(_handle, event))
 
-    def _earlier(self, number: int, event: CallEvent, connection_id: int | None) -> dict[int, ChannelEvent]:
+    def _earlier(self, number: int, event: base.Event, connection_id: int | None) -> dict[int, base.ChannelEvent]:
         """Return the unhandled events of this channel and of the call's caller and line that came before this one."""
         found = {key: one for key, one in self._unhandled.copy().items() if key < number}
         if not found:
@@ -132,6 +118,6 @@ class Dispatcher:
         return {key: one for key, one in found.items() if one.channel_id in channels}
 
 
-def _handle(event: CallEvent | PhoneEvent) -> None:
+def _handle(event: base.Event) -> None:
     switch_events.handle(event)
     handled.labels(type(event).__name__).inc()

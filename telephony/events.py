@@ -104,7 +104,6 @@ def callback_ended(callback: "CallBack") -> None:
 
 
 def forget_numbers(connections: "Iterable[Connection]") -> None:
-    """Blank the customer's number in the stored events of these calls."""
     by_side: dict[str, list[str]] = {"source_number": [], "destination_number": []}
     for connection in connections:
         side = "source_number" if connection.direction == "INBOUND" else "destination_number"
@@ -115,6 +114,5 @@ def forget_numbers(connections: "Iterable[Connection]") -> None:
 
 
 def forget_callbacks(ids: Sequence[int]) -> None:
-    """Blank the number in the stored events of these call-backs."""
     if ids:
         outbox.redact([f"callback:{pk}" for pk in ids], {"phone_number": ""})

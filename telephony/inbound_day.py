@@ -58,7 +58,6 @@ class InboundCounts:
         return round(100 * self.in_time / decided, 1) if decided else None
 
 
-# The counts by queue and hour of the day.
 Day = dict[tuple[int | None, int], InboundCounts]
 
 

@@ -30,7 +30,6 @@ class LastContact:
         self.silent_since: datetime | None = None
 
     def begin_stream(self) -> None:
-        """Begin a stream of events."""
         if self.is_settled:
             self.silent_since = self._heard_at
         self.is_settled = False
@@ -52,13 +51,11 @@ class LastContact:
 
 LOCK_SPACE, LEADER, CONNECTED = 0x63616C73, 0, 1
 
-# The locks that are held in this database.
 _HELD = Statement("""
 SELECT objid::int AS key, pid FROM pg_locks
 WHERE locktype = 'advisory' AND classid = {lock_space} AND objsubid = 2 AND granted
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """).of(lock_space=LOCK_SPACE)
-# SQL: a listener is connected to the switch.
 IS_CONNECTED = f"EXISTS (SELECT FROM ({_HELD}) AS held WHERE key = {CONNECTED})"
 # The held locks of LEADER and CONNECTED, and the seconds since the holder's last statement.
 HOLDERS = Statement("""
@@ -113,7 +110,6 @@ class Leadership:
                 release(self._own, LOCK_SPACE, CONNECTED)
 
     def last_contact(self) -> datetime | None:
-        """Return the stored last contact of any listener with the switch, or None."""
         row = self._own.execute(_LAST_CONTACT).fetchone()
         return row[0] if row else None
 

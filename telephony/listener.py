@@ -24,9 +24,9 @@ from telephony.calls import (
     commands,
     dialler_calls,
     distribution,
+    failed_transfers,
     inbound,
     line_events,
-    lost_phones,
     placement,
     reconciliation,
     switch_events,
@@ -38,7 +38,7 @@ from telephony.keyed_pool import KeyedPool
 from telephony.leader_election import LastContact, Leadership
 from telephony.switch import current_switch
 from telephony.switch.base import Alive, Event, Offline, Online, Replaced, Switch, SwitchError
-from telephony.verbs import heartbeats, presence
+from telephony.verbs import presence
 
 logger = logging.getLogger(__name__)
 
@@ -159,8 +159,6 @@ class Listener:
             time.sleep(TICK_SECONDS)
         return leadership
 
-    # Events of the switch
-
     def _read(self) -> None:
         try:
             for event in self._switch.events():
@@ -193,8 +191,6 @@ class Listener:
         if not isinstance(event, Offline | Replaced):
             self._contact.update(call_clock.now())
 
-    # What is due
-
     def _tick(self) -> None:
         now = call_clock.now()
         due: list[Callable[[], Any]] = [
@@ -211,7 +207,7 @@ class Listener:
                 self._submit_lines,
                 lambda: self._submit_all(caller_steps.due(now), partial(caller_steps.go_on, now=now)),
                 lambda: self._submit_all(dialler_calls.overdue(now), partial(dialler_calls.go_on, now=now)),
-                lambda: self._submit_all(lost_phones.waiting(), partial(lost_phones.go_on, now=now)),
+                lambda: self._submit_all(failed_transfers.awaiting_phones(), partial(failed_transfers.go_on, now=now)),
                 lambda: self._submit_all(distribution.overdue(now), partial(inbound.overflow, now=now)),
                 lambda: distribution.distribute(now),
             ]
@@ -224,7 +220,7 @@ class Listener:
     def _end_silence(self) -> None:
         """After an outage the desks have been silent for want of the service: they get time to come back."""
         if time.monotonic() - self._began_at >= RETURN_SECONDS:
-            heartbeats.end_silence(timezone.now())
+            presence.end_silence(timezone.now())
 
     def _match(self) -> None:
         self._has_waiting = dialler_calls.match_waiting()

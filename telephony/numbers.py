@@ -1,5 +1,6 @@
 """Numbers of calls in the form in which they are compared."""
 
+from callcentre.core.errors import Fault
 from callcentre.core.phone import MAX_RAW_LENGTH, PhoneError, normalise
 
 
@@ -9,6 +10,15 @@ def comparable(raw: str) -> str:
         return normalise(raw)
     except PhoneError:
         return raw.strip()[:MAX_RAW_LENGTH]
+
+
+def read_number(raw: str, faults: list[Fault]) -> str:
+    """Return the normal form of the `phone_number` of a request, or "" and add the fault of one that is no number."""
+    try:
+        return normalise(raw) if raw else ""
+    except PhoneError as error:
+        faults.append(error.fault("phone_number"))
+        return ""
 
 
 def is_number(text: str) -> bool:

@@ -6,18 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
-
-from callcentre.core.statements import Statement
+from callcentre.core.statements import Statement, rows_of
 from telephony.customers import customers_of
 from telephony.models import Connection, Queue
-from telephony.models.skill import IS_ABLE, SKILL_OF_MEMBER
+from telephony.models.skill import IS_ABLE, SKILLS_OF_MEMBER
 
 # The assumed length of a call in a queue that has had none.
 USUAL_CALL_SECONDS = 180
 
 _SITUATIONS = Statement("""
-SELECT q.id, w.waiting, w.since, b.callbacks, a.free, a.serving, q.wrap_up_seconds + COALESCE(h.seconds, %s)
+SELECT q.id, w.waiting, w.since, b.callbacks, a.free, a.serving,
+       trunc(q.wrap_up_seconds + COALESCE(h.seconds, %s))::int
 FROM telephony_queue q
 CROSS JOIN LATERAL (
   SELECT count(*) AS waiting, min(c.waiting_since) AS since FROM telephony_connection c
@@ -29,7 +28,7 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (
   SELECT count(*) FILTER (WHERE st.kind = 'free') AS free,
          count(*) FILTER (WHERE st.kind IS DISTINCT FROM 'paused') AS serving
-  FROM telephony_queuemember m {skill_of_member}
+  FROM telephony_queuemember m {skills_of_member}
   JOIN telephony_agent ag ON ag.id = m.agent_id AND ag.is_active
   JOIN telephony_agentsession s ON s.agent_id = m.agent_id AND s.ended_at IS NULL
   LEFT JOIN telephony_agentstate st ON st.agent_id = m.agent_id AND st.ended_at IS NULL
@@ -42,7 +41,7 @@ CROSS JOIN LATERAL (
   ) c WHERE c.answered_at IS NOT NULL AND c.ended_at IS NOT NULL
 ) h
 WHERE q.id = ANY(%s)
-""").of(skill_of_member=SKILL_OF_MEMBER, is_able=IS_ABLE)
+""").of(skills_of_member=SKILLS_OF_MEMBER, is_able=IS_ABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +74,11 @@ class Situation:
 
 
 def situations(queue_ids: Collection[int]) -> dict[int, Situation]:
-    """Return the situations of queues, by their ids."""
-    with connection.cursor() as cursor:
-        cursor.execute(_SITUATIONS, [USUAL_CALL_SECONDS, list(queue_ids)])
-        return {
-            pk: Situation(waiting, since, callbacks, free, serving, int(handle))
-            for pk, waiting, since, callbacks, free, serving, handle in cursor.fetchall()
-        }
+    rows = rows_of(_SITUATIONS, [USUAL_CALL_SECONDS, list(queue_ids)])
+    return {pk: Situation(*facts) for pk, *facts in rows}
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    call_id: int
-    number: str
-    since: datetime
-    customer_id: int | None
-    customer_label: str
-
-
-def callers(queue: Queue) -> list[Caller]:
+def callers(queue: Queue) -> list[dict[str, Any]]:
     """Return the callers who wait in the queue, in the order of their arrival."""
     waiting = Connection.objects.filter(state=Connection.State.WAITING, queue=queue).order_by("waiting_since", "id")
     rows: list[Any] = list(waiting.values_list("id", "src", "src_number", "waiting_since", "customer_id"))
@@ -102,5 +87,6 @@ def callers(queue: Queue) -> list[Caller]:
     for pk, src, number, since, customer_id in rows:
         customer = customers.get(number)
         known = customer_id or (customer.id if customer else None)
-        found.append(Caller(pk, src, since, known, customer.label if customer and customer.id == known else ""))
+        label = customer.label if customer and customer.id == known else ""
+        found.append({"call_id": pk, "number": src, "since": since, "customer_id": known, "customer_label": label})
     return found

@@ -23,7 +23,7 @@ from telephony.models import Recording
 from telephony.models.transcription import is_configured
 from telephony.switch import current_switch
 from telephony.switch.base import SwitchError, SwitchUnreachable
-from telephony.verbs import callers_messages, recordings, transcriptions
+from telephony.verbs import recordings, transcriptions
 from telephony.wav import mend
 
 logger = logging.getLogger(__name__)
@@ -70,19 +70,15 @@ def _attempt(claim: Claim[Recording]) -> None:
                 recordings.store(claim, size=size, seconds=seconds)
                 presumed_ends.correct(recording.connection_id)
         except NotOurs:
-            _discard_if_deleted(recording)
+            # Remove the file of a recording that was deleted meanwhile. Another worker's file stays.
+            if not Recording.objects.exclude(state=Recording.State.REMOVED).filter(pk=recording.pk).exists():
+                default_storage.delete(recording.path)
             raise
         if not settings.RECORDINGS_FOLDER:
             with suppress(SwitchUnreachable):  # the sweep retries it
                 _remove_from_switch(recording)
-        callers_messages.open_tickets(recording.pk)
+        recordings.open_tickets(recording.pk)
         request_transcription(recording.connection_id)
-
-
-def _discard_if_deleted(recording: Recording) -> None:
-    """Remove the file of a recording that was deleted while it was fetched. Another worker's file stays."""
-    if not Recording.objects.exclude(state=Recording.State.REMOVED).filter(pk=recording.pk).exists():
-        default_storage.delete(recording.path)
 
 
 def request_transcription(connection_id: int) -> None:
@@ -152,7 +148,7 @@ def sweep(now: datetime) -> None:
     """Fetch recordings that the switch has not reported, and request transcriptions that had no provider."""
     for name in Recording.objects.overdue(now).values_list("name", flat=True)[:REQUESTED_AT_ONCE]:
         recordings.finish(name)
-    callers_messages.open_tickets()
+    recordings.open_tickets()
     if is_configured():
         untranscribed = Recording.objects.untranscribed().order_by("-id")
         for connection_id in untranscribed.values_list("connection_id", flat=True)[:REQUESTED_AT_ONCE]:
@@ -160,7 +156,6 @@ def sweep(now: datetime) -> None:
 
 
 def prune(now: datetime) -> None:
-    """Remove the files of recordings whose retention time is over."""
     outdated = Recording.objects.ready().filter(ready_at__lt=now - settings.RECORDING_RETENTION).order_by("ready_at")
     while kept := list(without_held(outdated)[:REMOVED_AT_ONCE]):
         for recording in kept:

@@ -48,7 +48,6 @@ def signed_path(name: str) -> str:
 
 @require_safe
 def show_sound(request: HttpRequest, token: str) -> HttpResponseBase:
-    """Answer with the file of a signed address, for Asterisk."""
     try:
         name = str(_signer.unsign_object(token))
     except signing.BadSignature as error:

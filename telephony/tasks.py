@@ -11,7 +11,6 @@ from telephony.verbs import presence
 
 @shared_task(name="telephony.place_call")
 def place_call(pk: int) -> None:
-    """Ring the phone of the agent who requested a call."""
     placement.place(pk)
 
 
@@ -33,13 +32,11 @@ def sweep_agents() -> None:
 
 @shared_task(name="telephony.fetch_recording")
 def fetch_recording(pk: int) -> None:
-    """Fetch a recording from the switch."""
     recording_files.fetch(pk)
 
 
 @shared_task(name="telephony.transcribe")
 def transcribe(connection_id: int) -> None:
-    """Transcribe and analyse a call."""
     attempt.run(connection_id)
 
 
@@ -53,5 +50,4 @@ def sweep_recordings() -> None:
 
 @shared_task(name="telephony.prune_recordings")
 def prune_recordings() -> None:
-    """Remove recordings whose retention time is over."""
     recording_files.prune(timezone.now())

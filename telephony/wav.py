@@ -82,8 +82,12 @@ def to_telephone(file: "IO[bytes]") -> bytes:
         raise ValidationError(sentence, params=limits) from error
     if not samples:
         raise ValidationError(_("The sound is empty."))
+    return wav_of(samples)
+
+
+def wav_of(samples: bytes, channels: int = 1, width: int = BYTES, rate: int = RATE) -> bytes:
     buffer = io.BytesIO()
-    with wave.open(buffer, "wb") as result:
-        result.setparams((1, BYTES, RATE, 0, "NONE", ""))
-        result.writeframes(samples)
+    with wave.open(buffer, "wb") as sound:
+        sound.setparams((channels, width, rate, 0, "NONE", ""))
+        sound.writeframes(samples)
     return buffer.getvalue()

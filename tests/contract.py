@@ -67,3 +67,9 @@ def has_shape(value: Any, shape: Any) -> bool:
     if isinstance(shape, list):
         return isinstance(value, list) and bool(value) == bool(shape) and all(has_shape(one, shape[0]) for one in value)
     return type(value) in (shape if isinstance(shape, frozenset) else {shape})
+
+
+def faults(response: Any, status: int = 400) -> list[tuple[int, str | None]]:
+    """Return (code, field) of each fault in a refusal with this status."""
+    assert response.status_code == status, response.content
+    return [(error["code"], error.get("field")) for error in response.json()["errors"]]

@@ -29,10 +29,9 @@ from tickets import html
 from tickets.addresses import is_address
 from tickets.admin.ticket_page_thread import with_links
 from tickets.mail import composition, server_verdicts, tnef
-from tickets.mail.bounce_notices import says_no_failure
 from tickets.mail.charsets import decoded, decoded_as_named
 from tickets.mail.headers import without_words
-from tickets.mail.parsing import Unreadable, parse
+from tickets.mail.parsing import Unreadable, parse, says_no_failure
 from tickets.mail.plain_text import parted, reflowed
 from tickets.mail.quotations import split_quotation
 from tickets.mail_ids import ids_in

@@ -6,7 +6,7 @@ from typing import Any
 from callcentre.core.audit import _writes_audited
 from callcentre.core.parsing import list_key, map_key
 from callcentre.core.personal_data import Person
-from callcentre.core.phone import _region_plan
+from callcentre.core.phone import _exit_code
 from knowledgebase.search.highlight import Highlighter
 from knowledgebase.search.query import parse
 from telephony.channels import _pattern
@@ -22,7 +22,6 @@ FILES = {
     "telephony/channels.py",
 }
 _HIGHLIGHTER = Highlighter(parse('pay "late fees" refund').wanted)
-_PLAN = _region_plan("PL")
 
 MADE: dict[str, re.Pattern[Any]] = {
     "writes_audited": _writes_audited(),
@@ -31,7 +30,7 @@ MADE: dict[str, re.Pattern[Any]] = {
     "channel": _pattern("callcentre", r"-\d+"),
     "bridge": _pattern("callcentre", ""),
     "person": re.compile(Person(numbers=("+48225550107",), emails=("jan@client.example",)).pattern),
-    "general": _PLAN.general,
+    "exit code": re.compile(_exit_code("PL")),
     **{f"highlight {number}": pattern for number, (pattern, _word) in enumerate(_HIGHLIGHTER._patterns)},
     **{f"plain {number}": pattern for number, (pattern, _word) in enumerate(_HIGHLIGHTER._plain_patterns)},
 }

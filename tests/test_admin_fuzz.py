@@ -1,6 +1,6 @@
 """Hostile addresses: every list of the admin with every look-up, id and parameter. No answer may be a 500."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, product
 from operator import attrgetter
 from typing import Any
@@ -16,10 +16,9 @@ from django.http import QueryDict
 from django.test import RequestFactory
 from django.urls import reverse
 from django.utils.datastructures import MultiValueDict
-from pytest_django import DjangoDbBlocker
 
 from callcentre.models import User
-from tests.admin_pages import Rows, addresses, kept_rows, list_of, path_of, routes, with_values
+from tests.admin_pages import addresses, kept_rows, list_of, path_of, routes, with_values
 from tests.backoffice import BackOffice, superuser
 from tickets.models import Ticket
 
@@ -53,13 +52,13 @@ USUAL = ("/", "/add/", "/change/", "/delete/", "/history/")
 
 
 @pytest.fixture(scope="module")
-def rows(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Rows]:
+def rows(django_db_setup, django_db_blocker):
     with kept_rows(django_db_blocker) as found:
         yield found
 
 
 @pytest.fixture
-def client(rows: Rows, without_menu: None) -> BackOffice:
+def client(rows, without_menu):
     client = superuser()
     client.raise_request_exception = False
     return client
@@ -99,7 +98,7 @@ def parameters_of(model: type[models.Model]) -> list[str]:
 
 
 @each_model
-def test_a_list_takes_any_value_of_any_filter(model: type[models.Model], rows: Rows) -> None:
+def test_a_list_takes_any_value_of_any_filter(model, rows):
     for name, value in product((*parameters_of(model), "q", "p", "o"), VALUES):
         with transaction.atomic():
             try:
@@ -110,9 +109,7 @@ def test_a_list_takes_any_value_of_any_filter(model: type[models.Model], rows: R
 
 
 @each_model
-def test_the_page_of_a_list_takes_hostile_values_of_all_parameters(
-    model: type[models.Model], client: BackOffice
-) -> None:
+def test_the_page_of_a_list_takes_hostile_values_of_all_parameters(model, client):
     names = (*COMMON, *parameters_of(model))
 
     none_fails(client, [f"{list_of(model)}?{query}" for query in mixed(names)])
@@ -120,14 +117,14 @@ def test_the_page_of_a_list_takes_hostile_values_of_all_parameters(
 
 
 @each_model
-def test_nul_in_a_parameter_of_a_list_is_400(model: type[models.Model], client: BackOffice) -> None:
+def test_nul_in_a_parameter_of_a_list_is_400(model, client):
     found = {client.get(f"{list_of(model)}?{name}=a%00b").status_code for name in (*COMMON, *parameters_of(model))}
 
     assert found == {400}
 
 
 @each_model
-def test_an_action_takes_no_id_that_no_row_can_have(model: type[models.Model], client: BackOffice) -> None:
+def test_an_action_takes_no_id_that_no_row_can_have(model, client):
     actions = admin.site._registry[model].get_actions(request_for(list_of(model)))
 
     for action, value in product(actions, ("nonsense", "\0", "9" * 5000, "9" * 40, "-1", "")):
@@ -140,7 +137,7 @@ def test_an_action_takes_no_id_that_no_row_can_have(model: type[models.Model], c
 
 
 @each_model
-def test_a_page_takes_any_id(model: type[models.Model], client: BackOffice) -> None:
+def test_a_page_takes_any_id(model, client):
     of_rows = [route for route in routes(model) if "<" in route]
 
     for id_ in ("nonsense", "9" * 40, "9" * 5000, "%ED%A0%80", "_00", "%00", "1%00"):
@@ -148,19 +145,19 @@ def test_a_page_takes_any_id(model: type[models.Model], client: BackOffice) -> N
 
 
 @each_model
-def test_the_form_of_a_new_row_takes_any_value_of_any_field(model: type[models.Model], client: BackOffice) -> None:
+def test_the_form_of_a_new_row_takes_any_value_of_any_field(model, client):
     names = [field.name for field in model._meta.get_fields()]
 
     none_fails(client, [f"{list_of(model)}add/?{query}" for query in mixed(names)])
 
 
 @pytest.fixture
-def parameters_read(rows: Rows, client: BackOffice, monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
+def parameters_read(rows, client, monkeypatch):
     """Return the address of each page of our own that reads parameters -> their names."""
     names: set[str] = set()
 
-    def watched(original: Any) -> Any:
-        def read(self: QueryDict, name: Any, *rest: Any, **options: Any) -> Any:
+    def watched(original):
+        def read(self, name, *rest, **options):
             names.add(str(name))
             return original(self, name, *rest, **options)
 
@@ -181,7 +178,7 @@ def parameters_read(rows: Rows, client: BackOffice, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.trial
-def test_a_page_takes_any_value_of_its_parameters(parameters_read: dict[str, set[str]], client: BackOffice) -> None:
+def test_a_page_takes_any_value_of_its_parameters(parameters_read, client):
     assert {"app_label", "date_from", "with", "images", "target"} <= {*chain(*parameters_read.values())}
 
     for address, names in parameters_read.items():
@@ -190,7 +187,7 @@ def test_a_page_takes_any_value_of_its_parameters(parameters_read: dict[str, set
 
 
 @pytest.mark.trial
-def test_an_autocomplete_takes_any_field_of_any_model(client: BackOffice) -> None:
+def test_an_autocomplete_takes_any_field_of_any_model(client):
     """The fields include reverse relations."""
     address = reverse("admin:autocomplete")
 

@@ -36,7 +36,7 @@ def unlisted(model: type[models.Model]) -> list[str]:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
-def test_a_list_refuses_look_ups_without_a_filter(model: type[models.Model]) -> None:
+def test_a_list_refuses_look_ups_without_a_filter(model):
     """A list also searches for the first words only."""
     client, text = superuser(), " ".join(f"word{place}x" for place in range(2000))
     request = RequestFactory().get("/")
@@ -68,7 +68,7 @@ def test_a_list_refuses_look_ups_without_a_filter(model: type[models.Model]) -> 
         ("view_delivery", "webhook__secret__regex=."),
     ],
 )
-def test_staff_who_may_only_look_read_no_secret_by_filtering(right: str, query: str) -> None:
+def test_staff_who_may_only_look_read_no_secret_by_filtering(right, query):
     ApiUserFactory()
     WebhookFactory()
     model = next(model for model in MODELS if model._meta.model_name == right.removeprefix("view_"))
@@ -77,7 +77,7 @@ def test_staff_who_may_only_look_read_no_secret_by_filtering(right: str, query: 
 
 
 @pytest.mark.slow("opens many pages")
-def test_a_list_is_ordered_by_shown_columns_only() -> None:
+def test_a_list_is_ordered_by_shown_columns_only():
     UserFactory(username="anna", password="b")
     UserFactory(username="zoe", password="a")
     client = superuser()
@@ -87,7 +87,7 @@ def test_a_list_is_ordered_by_shown_columns_only() -> None:
     assert all(page.index("anna") < page.index("zoe") for page in pages)
 
 
-def test_an_invalid_filter_value_shows_the_whole_list_with_a_warning() -> None:
+def test_an_invalid_filter_value_shows_the_whole_list_with_a_warning():
     Group.objects.create(name="Supervisors")
     client = superuser()
 
@@ -98,7 +98,7 @@ def test_an_invalid_filter_value_shows_the_whole_list_with_a_warning() -> None:
     assert client.get(USERS, {"groups__id__exact": "x", "e": "1"}).status_code == 400
 
 
-def test_a_list_shows_the_rows_of_several_chosen_queues() -> None:
+def test_a_list_shows_the_rows_of_several_chosen_queues():
     first, second, other = OfferFactory.create_batch(3)
     chosen = [first.queue_id, second.queue_id]
 
@@ -108,7 +108,7 @@ def test_a_list_shows_the_rows_of_several_chosen_queues() -> None:
     assert page_of(other) not in page
 
 
-def test_choices_are_offered_in_the_order_of_their_model() -> None:
+def test_choices_are_offered_in_the_order_of_their_model():
     """Django drops this order where the query counts related rows; pages of choices could then repeat rows."""
     CampaignGroup.objects.bulk_create(CampaignGroup(name=name) for name in ("Winter", "Autumn", "Spring"))
     asked = {"app_label": "campaigns", "model_name": "campaign", "field_name": "group"}
@@ -118,7 +118,7 @@ def test_choices_are_offered_in_the_order_of_their_model() -> None:
     assert [choice["text"] for choice in offered] == ["Autumn", "Spring", "Winter"]
 
 
-def test_the_choices_of_a_field_are_found_by_the_first_words_only() -> None:
+def test_the_choices_of_a_field_are_found_by_the_first_words_only():
     text = " ".join(f"word{place}x" for place in range(2000))
     field = {"app_label": "telephony", "model_name": "agent", "field_name": "user"}
 

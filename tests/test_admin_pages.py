@@ -1,10 +1,8 @@
 """Every page of the admin, with static files as production collects them."""
 
 import re
-from collections.abc import Iterator
 from functools import partial
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
@@ -17,7 +15,6 @@ from django.db import connection
 from django.test import RequestFactory, override_settings
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from pytest_django import DjangoDbBlocker
 
 from callcentre.core.audit import AuditLog
 from callcentre.core.encryption import EncryptedTextField
@@ -74,11 +71,11 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def answers(static_folder: Path, django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[dict[str, Any]]:
+def answers(static_folder, django_db_setup, django_db_blocker):
     """Return address -> answer of each page of the admin."""
     found: dict[str, Any] = {}
 
-    def visit() -> None:
+    def visit():
         paths = addresses(row_of_each_model())
         client = superuser()
         AgentFactory(user=User.objects.filter(is_superuser=True).latest("pk"))
@@ -99,7 +96,7 @@ def pages_of(answers: dict[str, Any]) -> dict[str, Page]:
 
 
 @pytest.mark.slow("opens every page")
-def test_every_page_opens_and_has_the_bar_of_incoming_calls_and_no_inline_script(answers: dict[str, Any]) -> None:
+def test_every_page_opens_and_has_the_bar_of_incoming_calls_and_no_inline_script(answers):
     pages = pages_of(answers)
     status = {path: answer.status_code for path, answer in answers.items()}
     whole = {path: answers[path].content for path in pages if b"<html" in answers[path].content}
@@ -129,7 +126,7 @@ def assert_pages_of_new_rows_open(status: dict[str, int]) -> None:
 
 @pytest.mark.trial
 @pytest.mark.slow("opens every page")
-def test_every_link_to_a_list_uses_filters_of_the_list(answers: dict[str, Any], collected_static: None) -> None:
+def test_every_link_to_a_list_uses_filters_of_the_list(answers, collected_static):
     asked = {}
     for path, page in pages_of(answers).items():
         for link in (urlsplit(urljoin(path, link)) for link in page.links):
@@ -142,7 +139,7 @@ def test_every_link_to_a_list_uses_filters_of_the_list(answers: dict[str, Any], 
     assert {path: status for path in asked.values() if (status := client.get(path).status_code) != 200} == {}
 
 
-def test_every_static_file_in_our_templates_exists() -> None:
+def test_every_static_file_in_our_templates_exists():
     """Check also the templates of pages that are shown rarely."""
     named = re.compile(r"""{% static ["']([^"']+)["']""")
     paths = list(ROOT.glob("*/templates/**/*.html"))

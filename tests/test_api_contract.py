@@ -4,8 +4,7 @@ A row (in `tests/<app>/contract.py`) has the needed right, the exact answer, and
 which are as many for one object as for fifty. Details of single operations are tested beside their app.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from django.test import override_settings
 from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
 from django.utils import timezone
-from pytest_django import DjangoDbBlocker
 
 import tests.campaigns.contract
 import tests.knowledgebase.contract
@@ -55,12 +53,10 @@ each_operation_of_an_object = pytest.mark.parametrize(
 
 
 @pytest.fixture(scope="module")
-def world(
-    request: pytest.FixtureRequest, listener: None, django_db_blocker: DjangoDbBlocker
-) -> Iterator[dict[Operation, int]]:
+def world(request, listener, django_db_blocker):
     """Fill the database with one or fifty objects of each kind: `of_one`, or `of_fifty` with the statements of one."""
 
-    def kept(count: int) -> AbstractContextManager[None]:
+    def kept(count):
         return kept_for_all(django_db_blocker, lambda: [app.contract.fill(count) for app in APPS])
 
     taken: dict[Operation, int] = {}
@@ -112,7 +108,7 @@ def assert_is_error(response: Any, status: int) -> None:
         assert 100_000 <= error["code"] <= 999_999
 
 
-def test_no_route_of_the_api_is_missing_from_the_table() -> None:
+def test_no_route_of_the_api_is_missing_from_the_table():
     served = {
         (method.upper(), route.name)
         for route in api_routes()
@@ -128,9 +124,7 @@ def _path(operation: Operation) -> str:
 
 @each_operation
 @of_one
-def test_an_operation_answers_as_the_interface_says_and_needs_only_its_own_right(
-    operation: Operation, world: None, api_client: Callable[..., ApiClient]
-) -> None:
+def test_an_operation_answers_as_the_interface_says_and_needs_only_its_own_right(operation, world, api_client):
     client = api_client(*([operation.right] if operation.right else []))
 
     response = operation.call(client)
@@ -150,9 +144,7 @@ def test_an_operation_answers_as_the_interface_says_and_needs_only_its_own_right
 
 @each_operation
 @of_fifty
-def test_an_operation_costs_the_same_statements_for_one_object_and_for_fifty(
-    operation: Operation, world: dict[Operation, int], api: ApiClient
-) -> None:
+def test_an_operation_costs_the_same_statements_for_one_object_and_for_fifty(operation, world, api):
     statements = statements_of(operation, api)
 
     assert len(statements) == world[operation], "\n".join(statements)
@@ -161,9 +153,7 @@ def test_an_operation_costs_the_same_statements_for_one_object_and_for_fifty(
 
 @pytest.mark.parametrize("operation", [operation for operation in OPERATIONS if operation.method == "POST"], ids=str)
 @of_one
-def test_a_post_with_a_key_runs_once_and_asks_no_network_in_its_transaction(
-    operation: Operation, world: None, api: ApiClient
-) -> None:
+def test_a_post_with_a_key_runs_once_and_asks_no_network_in_its_transaction(operation, world, api):
     """The guard of all tests refuses the network: sockets, look-ups, and the switch that answers."""
     first, again = (operation.call(api, HTTP_IDEMPOTENCY_KEY="once") for _ in range(2))
 
@@ -174,9 +164,7 @@ def test_a_post_with_a_key_runs_once_and_asks_no_network_in_its_transaction(
 
 
 @each_operation
-def test_without_its_right_an_operation_is_refused_even_for_unknown_ids(
-    operation: Operation, anonymous: ApiClient, api_client: Callable[..., ApiClient]
-) -> None:
+def test_without_its_right_an_operation_is_refused_even_for_unknown_ids(operation, anonymous, api_client):
     """Answer 401 without a credential, with the scheme, and 403 with every right but its own, with that right."""
     response = operation.call(anonymous, operation.unknown)
     assert_is_error(response, 401)
@@ -194,7 +182,7 @@ def test_without_its_right_an_operation_is_refused_even_for_unknown_ids(
 
 @each_operation_of_an_object
 @of_one
-def test_an_unknown_id_is_404_even_with_a_faulty_request(operation: Operation, world: None, api: ApiClient) -> None:
+def test_an_unknown_id_is_404_even_with_a_faulty_request(operation, world, api):
     path = f"/api{operation.unknown}?include_record_fields=perhaps&search_in_additional_numbers=perhaps"
 
     empty = api.generic(operation.method, path, "{}", "application/json")
@@ -210,9 +198,7 @@ def test_an_unknown_id_is_404_even_with_a_faulty_request(operation: Operation, w
 
 
 @each_operation
-def test_an_unknown_method_is_405_and_names_the_allowed_ones(
-    operation: Operation, api: ApiClient, anonymous: ApiClient
-) -> None:
+def test_an_unknown_method_is_405_and_names_the_allowed_ones(operation, api, anonymous):
     assert_is_error(anonymous.generic("PATCH", f"/api{_path(operation)}"), 401)
 
     response = api.generic("PATCH", f"/api{_path(operation)}", "{}", "application/json")
@@ -224,9 +210,7 @@ def test_an_unknown_method_is_405_and_names_the_allowed_ones(
 
 @each_operation
 @of_one
-def test_an_answer_is_the_same_kind_with_a_slash_and_with_any_accept_header(
-    operation: Operation, world: None, api: ApiClient
-) -> None:
+def test_an_answer_is_the_same_kind_with_a_slash_and_with_any_accept_header(operation, world, api):
     """One trailing slash is tolerated and never redirected, and no answer is HTML."""
     api.defaults["HTTP_ACCEPT"] = "text/html"
     path, mark, query = operation.path.partition("?")
@@ -240,7 +224,7 @@ def test_an_answer_is_the_same_kind_with_a_slash_and_with_any_accept_header(
 
 
 @pytest.mark.parametrize("path", ["/api", "/api/", "/api/outbound", "/api/outbounds//", "/api/admin/", "/api/x.html"])
-def test_an_unknown_path_is_401_then_404_and_json(path: str, api: ApiClient, anonymous: ApiClient) -> None:
+def test_an_unknown_path_is_401_then_404_and_json(path, api, anonymous):
     assert_is_error(anonymous.get(path), 401)
     assert_is_error(api.get(path), 404)
     assert_is_error(api.post(path, {}), 404)

@@ -1,13 +1,17 @@
-"""Rules that linters cannot check: relations by name, migrations, an admin and a factory for every model."""
+"""Rules that linters cannot check: relations by name, migrations, admin and factory of models, overrides, imports."""
 
 import ast
 import importlib
+import inspect
 import pkgutil
 import re
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
+import grimp
 import pytest
 from django.apps import apps
 from django.contrib import admin
@@ -87,7 +91,7 @@ def names(models: Iterable[type[Model]]) -> set[str]:
     return {model._meta.label for model in models}
 
 
-def test_relations_point_down_the_layers() -> None:
+def test_relations_point_down_the_layers():
     upwards = []
     for model in our_models():
         for field in model._meta.get_fields():
@@ -99,7 +103,7 @@ def test_relations_point_down_the_layers() -> None:
     assert upwards == []
 
 
-def test_our_apps_are_all_in_the_layers() -> None:
+def test_our_apps_are_all_in_the_layers():
     ours = {config.label for config in apps.get_app_configs() if Path(config.path).parent == ROOT}
 
     assert ours <= set(LAYERS)
@@ -109,14 +113,14 @@ def _inlines() -> set[str]:
     return {inline.model._meta.label for model_admin in admin.site._registry.values() for inline in model_admin.inlines}
 
 
-def test_every_model_has_an_admin_or_a_reason_for_none_that_is_still_needed() -> None:
+def test_every_model_has_an_admin_or_a_reason_for_none_that_is_still_needed():
     shown, ours = names(admin.site._registry), names(our_models())
 
     assert ours - shown - _inlines() - set(WITHOUT_ADMIN) == set()
     assert set(WITHOUT_ADMIN) <= ours - shown
 
 
-def test_every_model_has_a_factory() -> None:
+def test_every_model_has_a_factory():
     made = set()
     for path in sorted((ROOT / "tests").glob("*/factories.py")):
         module = importlib.import_module(f"tests.{path.parent.name}.factories")
@@ -126,7 +130,7 @@ def test_every_model_has_a_factory() -> None:
     assert names(our_models()) - names(model for model in made if model) == set()
 
 
-def test_every_model_has_an_order_that_ends_in_a_unique_column() -> None:
+def test_every_model_has_an_order_that_ends_in_a_unique_column():
     unordered = []
     for model in our_models():
         last = model._meta.ordering[-1].lstrip("-") if model._meta.ordering else ""  # type: ignore[union-attr]
@@ -136,22 +140,19 @@ def test_every_model_has_an_order_that_ends_in_a_unique_column() -> None:
     assert set(unordered) - {"callcentre.User"} == set()
 
 
-def test_every_model_has_a_docstring() -> None:
+def test_every_model_has_a_docstring():
     # Without a docstring, Django writes one with the name and the fields.
     silent = [model._meta.label for model in our_models() if (model.__doc__ or "").startswith(f"{model.__name__}(")]
 
     assert silent == []
 
 
-# Migrations
-
-
 @pytest.fixture(scope="module")
-def loader() -> MigrationLoader:
+def loader():
     return MigrationLoader(None)
 
 
-def test_migrations_are_linear_and_have_no_generated_names(loader: MigrationLoader) -> None:
+def test_migrations_are_linear_and_have_no_generated_names(loader):
     for app in LAYERS:
         ours = sorted(key for key in loader.disk_migrations if key[0] == app)
         for previous, key in zip([None, *ours], ours, strict=False):
@@ -161,7 +162,7 @@ def test_migrations_are_linear_and_have_no_generated_names(loader: MigrationLoad
             assert not re.search(r"_auto_|_alter_.*_and_", key[1]), key
 
 
-def test_schema_and_data_never_share_a_migration(loader: MigrationLoader) -> None:
+def test_schema_and_data_never_share_a_migration(loader):
     """The first migration of an app makes a new database, in which there are no rows."""
     data = (django_migrations.RunPython, django_migrations.RunSQL)
     for (app, name), migration in loader.disk_migrations.items():
@@ -174,7 +175,7 @@ def _drops_an_index(step: Any) -> bool:
     return str(getattr(step, "sql", "")).startswith("DROP INDEX CONCURRENTLY IF EXISTS ")
 
 
-def test_an_interrupted_build_of_an_index_is_built_again(loader: MigrationLoader) -> None:
+def test_an_interrupted_build_of_an_index_is_built_again(loader):
     """It leaves an index that is not valid, over which Django's own step stumbles."""
     for key, migration in loader.disk_migrations.items():
         for before, step in zip([None, *migration.operations], migration.operations, strict=False):
@@ -200,21 +201,83 @@ def _codes_named_in(path: Path) -> set[str]:
 
 
 @pytest.mark.slow("reads the whole code")
-def test_every_code_that_is_raised_exists() -> None:
+def test_every_code_that_is_raised_exists():
     named = {name for path in _sources() for name in _codes_named_in(path)}
 
     assert {name for name in named if not hasattr(ErrorCode, name)} == set()
 
 
-def test_every_message_can_be_formatted() -> None:
+def test_every_message_can_be_formatted():
     """Check that a message has no stray per cent sign: it is formatted with the parameters of its fault."""
     for code in ErrorCode:
         placeholders = re.findall(r"%\((\w+)\)s", str(code.text))
         assert str(code.text) % dict.fromkeys(placeholders, "x")
 
 
-def test_every_module_can_be_imported_by_itself() -> None:
+def test_every_module_can_be_imported_by_itself():
     for app in LAYERS:
         if (ROOT / app / "__init__.py").exists():
             for module in pkgutil.walk_packages([str(ROOT / app)], f"{app}."):
                 importlib.import_module(module.name)
+
+
+# Methods in which Django, DRF, Celery and Unfold do more than to return what a subclass may choose.
+HOOKS = {
+    *("initial", "dispatch", "check_permissions", "check_throttles", "finalize_response", "handle_exception"),
+    *("authenticate", "get_user", "process_request", "process_response"),
+    *("save", "delete", "full_clean", "clean", "_post_clean"),
+    *("save_form", "save_model", "save_related", "save_formset"),
+    *("delete_model", "delete_queryset", "response_add", "response_change", "response_delete", "get_object"),
+    *("changelist_view", "change_view", "add_view", "delete_view", "history_view", "user_change_password"),
+    *("log_addition", "log_change", "log_deletions", "has_changed", "verify_token"),
+    *("setup_schedule", "tick", "apply_entry", "adjust", "on_failure", "close"),
+}
+
+
+def overrides() -> Iterator[tuple[type, str, Any]]:
+    """Yield (class, name, function) of each method of ours that a framework has too."""
+    for app in LAYERS:
+        for found in pkgutil.walk_packages([str(ROOT / app)], f"{app}.") if (ROOT / app).exists() else ():
+            module = importlib.import_module(found.name)
+            for _name, cls in inspect.getmembers(module, inspect.isclass):
+                if cls.__module__ == module.__name__:
+                    for name in HOOKS & vars(cls).keys():
+                        if inspect.isfunction(vars(cls)[name]) and _is_of_framework(cls, name):
+                            yield cls, name, vars(cls)[name]
+
+
+def _is_of_framework(cls: type, name: str) -> bool:
+    """Return whether the method that is overridden is of a framework, and has more than one statement."""
+    base = next((base for base in cls.__mro__[1:] if name in vars(base)), None)
+    if base is None or not inspect.isfunction(vars(base)[name]):
+        return False
+    path = inspect.getsourcefile(vars(base)[name]) or ""
+    [function] = ast.parse(textwrap.dedent(inspect.getsource(vars(base)[name]))).body
+    steps = [step for step in function.body if not isinstance(step, ast.Expr) or isinstance(step.value, ast.Call)]  # type: ignore[attr-defined]
+    return len(steps) > 1 and (not Path(path).is_relative_to(ROOT) or ".venv" in path)
+
+
+@pytest.mark.slow("reads the whole code")
+def test_an_override_calls_what_it_overrides_or_says_what_happens_instead():
+    found = list(overrides())
+    silent = [
+        f"{cls.__module__}.{cls.__qualname__}.{name}"
+        for cls, name, function in found
+        if "super()" not in inspect.getsource(function) and not function.__doc__
+    ]
+
+    assert len(found) > 20
+    assert silent == [], "\n".join(silent)
+
+
+PACKAGES = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    graph = grimp.build_graph(*PACKAGES, exclude_type_checking_imports=True, cache_dir=None)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        pytest.fail("import each other: " + " ← ".join(error.args[1]))

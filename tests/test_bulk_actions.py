@@ -14,7 +14,9 @@ from telephony.models import Agent
 from tests.admin_pages import list_of, row_of_each_model
 from tests.backoffice import messages_of, superuser
 from tests.callcentre.factories import UserFactory
-from tests.telephony.factories import AgentFactory
+from tests.campaigns.factories import CampaignFactory
+from tests.telephony.factories import AgentFactory, QueueFactory
+from tests.tickets.factories import TicketQueueFactory
 from tickets.models import Ticket
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
@@ -50,16 +52,14 @@ def _writes(queries: CaptureQueriesContext) -> list[str]:
 
 
 @pytest.mark.slow("opens many pages")
-def test_an_action_with_confirmation_names_the_rows_and_changes_nothing_yet() -> None:
+def test_an_action_with_confirmation_names_the_rows_and_changes_nothing_yet():
     rows, client = row_of_each_model(), superuser()
     found = [(model, name) for model, name in _actions() if name not in AT_ONCE]
     asked = []
 
     for model, name in found:
         selected = list(Ticket.objects.all()) if model is Ticket else [rows[model]]
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
+        with CaptureQueriesContext(connection) as queries:
             response = client.act(list_of(model), name, *selected)
         page = response.content.decode()
         if response.status_code == 200 and 'name="apply"' in page and f"<li>{escape(selected[0])}</li>" in page:
@@ -70,7 +70,7 @@ def test_an_action_with_confirmation_names_the_rows_and_changes_nothing_yet() ->
     assert len(found) > 15
 
 
-def test_the_page_names_the_rows_that_the_action_changes_and_no_others() -> None:
+def test_the_page_names_the_rows_that_the_action_changes_and_no_others():
     active, others = AgentFactory.create_batch(2), AgentFactory(is_active=False)
     client = superuser()
 
@@ -81,9 +81,24 @@ def test_the_page_names_the_rows_that_the_action_changes_and_no_others() -> None
     assert [f'name="_selected_action" value="{agent.pk}"' in page for agent in (*active, others)] == [True, True, False]
 
 
-def test_an_action_without_rows_to_change_needs_no_confirmation_and_others_have_a_limit_of_rows(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.mark.parametrize(
+    ("factory", "name"),
+    [(AgentFactory, "agent"), (CampaignFactory, "campaign"), (QueueFactory, "queue"), (TicketQueueFactory, "queue")],
+)
+def test_rows_are_made_active_and_inactive_from_their_list(factory, name):
+    client = superuser()
+    for action, is_active in (("activate", True), ("deactivate", False)):
+        rows = [factory(is_active=not is_active), factory(is_active=is_active)]
+
+        response = client.act(list_of(type(rows[0])), action, *rows, apply="1")
+
+        assert messages_of(response)[-1] == f"1 {name} {action}d."
+        for row in rows:
+            row.refresh_from_db()
+        assert [row.is_active for row in rows] == [is_active] * 2
+
+
+def test_an_action_without_rows_to_change_needs_no_confirmation_and_others_have_a_limit_of_rows(monkeypatch):
     monkeypatch.setattr(confirmations, "MAX_SELECTED", 2)
     inactive, agents = AgentFactory(is_active=False), AgentFactory.create_batch(3)
 

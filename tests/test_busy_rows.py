@@ -44,7 +44,7 @@ DELETING = {
 
 
 @pytest.fixture
-def impatient(committed_db: None) -> Iterator[None]:
+def impatient(committed_db):
     """Let statements wait for a lock only for a short time, as the web server's wait for three seconds."""
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = '60ms'")
@@ -68,12 +68,9 @@ def adding_record(campaign: Campaign) -> Any:
     return another_transaction(("SELECT FROM campaigns_campaign WHERE id = %s FOR KEY SHARE", [campaign.pk]))
 
 
-# During an import
-
-
 @pytest.mark.slow("runs threads")
 @pytest.mark.usefixtures("impatient")
-def test_a_campaign_can_be_stopped_and_edited_during_an_import_and_not_deleted() -> None:
+def test_a_campaign_can_be_stopped_and_edited_during_an_import_and_not_deleted():
     campaign = CampaignFactory(name="Autumn")
     client = superuser()
 
@@ -106,7 +103,7 @@ def edit_catalog() -> tuple[Any, Callable[[], Any]]:
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("make", [edit_api_user, edit_article, edit_catalog])
-def test_a_row_can_be_edited_while_another_transaction_refers_to_it(make: Callable[[], tuple[Any, Any]]) -> None:
+def test_a_row_can_be_edited_while_another_transaction_refers_to_it(make):
     row, edit = make()
 
     with another_transaction((f"SELECT FROM {row._meta.db_table} WHERE id = %s FOR KEY SHARE", [row.pk])):
@@ -114,7 +111,7 @@ def test_a_row_can_be_edited_while_another_transaction_refers_to_it(make: Callab
 
 
 @pytest.mark.slow("reads the whole code")
-def test_only_deletions_lock_the_key_of_a_row() -> None:
+def test_only_deletions_lock_the_key_of_a_row():
     """Other locks that wait have `no_key=True`. Locks that skip locked rows do not wait."""
     found: dict[str, int] = {}
     for app in ("callcentre", "webhooks", "telephony", "knowledgebase", "reports", "tickets", "campaigns"):
@@ -128,11 +125,8 @@ def test_only_deletions_lock_the_key_of_a_row() -> None:
     assert found == DELETING
 
 
-# Answers of the admin
-
-
 @pytest.mark.usefixtures("impatient")
-def test_a_form_that_waited_too_long_keeps_its_input() -> None:
+def test_a_form_that_waited_too_long_keeps_its_input():
     campaign = CampaignFactory(name="Autumn")
     client = superuser()
 
@@ -145,7 +139,7 @@ def test_a_form_that_waited_too_long_keeps_its_input() -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_an_action_continues_after_a_locked_row() -> None:
+def test_an_action_continues_after_a_locked_row():
     busy, free = CampaignFactory(), CampaignFactory()
     client = superuser()
 
@@ -159,7 +153,7 @@ def test_an_action_continues_after_a_locked_row() -> None:
 @pytest.mark.trial
 @pytest.mark.slow("opens every page")
 @pytest.mark.usefixtures("impatient")
-def test_no_page_of_the_admin_fails_while_all_rows_are_locked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_page_of_the_admin_fails_while_all_rows_are_locked(monkeypatch):
     """Send every form as it is shown, while all tables are read only.
 
     Pages have no menu here, to be faster. A history has no form and writes nothing.

@@ -26,7 +26,7 @@ WITHOUT_ENTRY = {
     "campaigns/admin/dialling.py:compliance_download": "figures without numbers and names",
     "telephony/sounds.py:show_sound": "our own sounds",
     "knowledgebase/images.py:show_image": "images of articles",
-    "telephony/admin/audio_ranges.py:sound": "called by views",
+    "telephony/admin/transcriptions.py:sound": "called by views",
     "tickets/admin/ticket_page_files.py:file_view": "a part of one ticket, whose reading is not logged",
     "tickets/api/files.py:retrieve": "a part of one ticket, whose reading is not logged",
     "tickets/file_downloads.py:response_of": "called by views",

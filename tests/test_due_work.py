@@ -84,13 +84,13 @@ def told(row: Any) -> str:
     return str(getattr(row, "error", "") or getattr(row, "message", ""))
 
 
-def test_each_model_is_tested_here() -> None:
+def test_each_model_is_tested_here():
     assert {model for model in apps.get_models() if issubclass(model, DueWork)} == set(ROWS)
 
 
 @of_each_model
 @pytest.mark.usefixtures("committed_db")
-def test_of_several_workers_one_gets_the_row(model: Any) -> None:
+def test_of_several_workers_one_gets_the_row(model):
     row = due(model)
 
     claims = at_once([lambda: model._default_manager.claim(row.pk)] * 3)
@@ -100,7 +100,7 @@ def test_of_several_workers_one_gets_the_row(model: Any) -> None:
 
 
 @of_each_model
-def test_a_row_is_due_when_its_time_has_come_and_no_worker_has_it(model: Any) -> None:
+def test_a_row_is_due_when_its_time_has_come_and_no_worker_has_it(model):
     row = due(model)
     due(model, next_attempt_at=timezone.now() + timedelta(minutes=1))
 
@@ -111,7 +111,7 @@ def test_a_row_is_due_when_its_time_has_come_and_no_worker_has_it(model: Any) ->
 
 
 @of_each_model
-def test_a_worker_that_lost_its_lease_writes_nothing_over_the_next(model: Any) -> None:
+def test_a_worker_that_lost_its_lease_writes_nothing_over_the_next(model):
     row = due(model)
     late = claim(row)
     expire(row)
@@ -128,7 +128,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing_over_the_next(model: Any) -
 
 
 @of_each_model
-def test_a_person_takes_the_row_from_its_worker(model: Any) -> None:
+def test_a_person_takes_the_row_from_its_worker(model):
     row = due(model)
     at_work = claim(row)
     expire(row)
@@ -140,7 +140,7 @@ def test_a_person_takes_the_row_from_its_worker(model: Any) -> None:
 
 
 @of_each_model
-def test_failures_wait_as_the_table_says_until_the_row_is_given_up(model: Any, time_machine: Any) -> None:
+def test_failures_wait_as_the_table_says_until_the_row_is_given_up(model, time_machine):
     time_machine.move_to(timezone.now(), tick=False)
     row = due(model)
     waits = []
@@ -162,7 +162,7 @@ def test_failures_wait_as_the_table_says_until_the_row_is_given_up(model: Any, t
 
 
 @of_each_model
-def test_a_row_that_ended_each_worker_is_given_up(model: Any) -> None:
+def test_a_row_that_ended_each_worker_is_given_up(model):
     row = due(model, attempt_count=len(model.delays) + 1)
 
     assert model._default_manager.claim(row.pk) is None
@@ -171,7 +171,7 @@ def test_a_row_that_ended_each_worker_is_given_up(model: Any) -> None:
     assert model in WITHOUT_ERROR or told(row) == DIED or "was started 5 times and ended early" in told(row)
 
 
-def test_an_error_of_any_kind_fits_its_column_and_a_receiver_that_asks_for_time_gets_it() -> None:
+def test_an_error_of_any_kind_fits_its_column_and_a_receiver_that_asks_for_time_gets_it():
     row = due(AlarmMail)
     claim(row).fail("\0" + "x" * 1000, retry_after=timedelta(hours=1))
     assert told(row) == "x" * 500
@@ -188,14 +188,14 @@ def test_an_error_of_any_kind_fits_its_column_and_a_receiver_that_asks_for_time_
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_a_lease_is_renewed_with_the_progress_while_the_worker_works(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lease_is_renewed_with_the_progress_while_the_worker_works(monkeypatch):
     """Another connection renews it, also while the work has written to the row and not committed."""
     monkeypatch.setattr(due_work, "PROGRESS_SECONDS", 0.01)
     row = due(ListExport)
     at_work = claim(row)
     at_work.report(lambda: {"percent": columns(row)["percent"] + 1})
 
-    def is_renewed_to(percent: int) -> bool:
+    def is_renewed_to(percent):
         return bool(columns(row)["percent"] >= percent and columns(row)["next_attempt_at"] > timezone.now())
 
     with at_work:
@@ -212,7 +212,7 @@ def test_a_lease_is_renewed_with_the_progress_while_the_worker_works(monkeypatch
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_a_row_that_its_worker_has_locked_is_not_waited_for() -> None:
+def test_a_row_that_its_worker_has_locked_is_not_waited_for():
     """After its lease, as of a machine that stood still."""
     row = due(AlarmMail)
     at_work = claim(row)
@@ -227,7 +227,7 @@ def test_a_row_that_its_worker_has_locked_is_not_waited_for() -> None:
         at_work.check()
 
 
-def test_the_sweep_enqueues_what_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sweep_enqueues_what_is_due(monkeypatch):
     enqueued: list[tuple[Any, ...]] = []
     for module in ("due_work", "exporting.jobs"):
         monkeypatch.setattr(f"callcentre.core.{module}.enqueue", lambda *call: enqueued.append(call))

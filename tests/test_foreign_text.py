@@ -41,24 +41,24 @@ def culprits(kind: str) -> list[str]:
 @pytest.mark.trial
 @pytest.mark.slow("attacks every pattern")
 @pytest.mark.timeout(1200)
-def test_regular_expressions_take_linear_time() -> None:
+def test_regular_expressions_take_linear_time():
     assert len(patterns()) > 100
     assert culprits("patterns") == []
 
 
 @pytest.mark.slow("reads the whole code")
-def test_patterns_built_by_functions_are_tried_too() -> None:
+def test_patterns_built_by_functions_are_tried_too():
     assert made_in_functions() == FILES
 
 
 @pytest.mark.trial
 @pytest.mark.slow("attacks every function")
 @pytest.mark.timeout(1200)
-def test_functions_read_foreign_text_in_linear_time() -> None:
+def test_functions_read_foreign_text_in_linear_time():
     assert culprits("functions") == []
 
 
 @pytest.mark.trial
 @pytest.mark.slow("runs slow patterns")
-def test_patterns_that_are_too_slow_are_found() -> None:
+def test_patterns_that_are_too_slow_are_found():
     assert {case.partition(" | ")[0] for case in culprits("known")} == set(SLOW)

@@ -1,16 +1,14 @@
 """Texts that PostgreSQL cannot store, in every form of the admin: a sentence or the page of a refusal, never a 500."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.db import transaction
 from django.test.client import BOUNDARY, encode_multipart
 from django.urls import reverse
-from pytest_django import DjangoDbBlocker
 
 from callcentre.lists.models import SavedView
-from tests.admin_pages import Rows, addresses, kept_rows, list_of, routes
+from tests.admin_pages import addresses, kept_rows, list_of, routes
 from tests.backoffice import BackOffice, errors_of, inputs_of, superuser
 from tests.tickets.factories import MessageFactory
 from tickets.models import Ticket, TicketQueue
@@ -22,13 +20,13 @@ VIEWS = f"{list_of(Ticket)}list-views/"
 
 
 @pytest.fixture(scope="module")
-def rows(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Rows]:
+def rows(django_db_setup, django_db_blocker):
     with kept_rows(django_db_blocker) as found:
         yield found
 
 
 @pytest.fixture
-def client(rows: Rows, without_menu: None) -> BackOffice:
+def client(rows, without_menu):
     client = superuser()
     client.raise_request_exception = False
     return client
@@ -46,7 +44,7 @@ def status(client: BackOffice, address: str, values: dict[str, Any]) -> int:
 
 @pytest.mark.walk("webhooks")
 @pytest.mark.parametrize("app", sorted({route.partition("/")[0] for route in routes()}))
-def test_no_form_fails_with_nul_in_its_texts(app: str, rows: Rows, client: BackOffice) -> None:
+def test_no_form_fails_with_nul_in_its_texts(app, rows, client):
     """In all texts of the page at once; and in each alone, on pages that are not Django's."""
     failed = []
     for route in [route for route in routes() if route.partition("/")[0] == app]:
@@ -70,9 +68,7 @@ def test_no_form_fails_with_nul_in_its_texts(app: str, rows: Rows, client: BackO
     ("page", "values"),
     [("list_views", {"name": "a\0b"}), ("split", {"subject": "a\0b"})],
 )
-def test_a_text_that_a_page_reads_itself_is_refused_and_nothing_is_saved(
-    page: str, values: dict[str, str], client: BackOffice, rows: Rows
-) -> None:
+def test_a_text_that_a_page_reads_itself_is_refused_and_nothing_is_saved(page, values, client, rows):
     ticket = rows[Ticket]
     if page == "split":
         values = {**values, "messages": str(MessageFactory(ticket=ticket).pk)}
@@ -85,7 +81,7 @@ def test_a_text_that_a_page_reads_itself_is_refused_and_nothing_is_saved(
     assert (SavedView.objects.count(), Ticket.objects.count()) == before
 
 
-def test_half_a_surrogate_pair_is_refused_too(client: BackOffice) -> None:
+def test_half_a_surrogate_pair_is_refused_too(client):
     """Django decodes a form of several parts by the charset that the client names."""
     body = encode_multipart(BOUNDARY, {"name": "Lamps +2AA-"})
 
@@ -94,7 +90,7 @@ def test_half_a_surrogate_pair_is_refused_too(client: BackOffice) -> None:
     assert (answer.status_code, SavedView.objects.filter(name__startswith="Lamps").exists()) == (400, False)
 
 
-def test_a_field_of_a_form_names_nul_itself(client: BackOffice) -> None:
+def test_a_field_of_a_form_names_nul_itself(client):
     answer = client.post(f"{list_of(TicketQueue)}add/", {"name": "a\0b"})
 
     assert (answer.status_code, errors_of(answer)["name"]) == (200, ["Null characters are not allowed."])

@@ -56,12 +56,12 @@ CASES = {
 
 
 @pytest.fixture(params=CASES)
-def case(request: pytest.FixtureRequest) -> Case:
+def case(request):
     return CASES[request.param]
 
 
 @pytest.fixture
-def clock(time_machine: Any) -> Any:
+def clock(time_machine):
     time_machine.move_to(timezone.now(), tick=False)
     return time_machine
 
@@ -82,7 +82,7 @@ class Server:
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Server:
+def server(monkeypatch):
     server = Server()
     monkeypatch.setattr(mail_outbox, "get_connection", lambda: server)
     return server
@@ -99,13 +99,13 @@ def expected(row: Any, state: str, error: str, *rest: Any) -> tuple[Any, ...]:
     return ((state, error) if isinstance(row, QueuedMail) else ()) + rest
 
 
-def test_each_model_of_mails_is_tested_here() -> None:
+def test_each_model_of_mails_is_tested_here():
     models = {model for model in apps.get_models() if issubclass(model, DueMail)}
 
     assert models == {case.outbox.model for case in CASES.values()}
 
 
-def test_a_mail_is_sent_once_or_written_to_a_file(case: Case, server: Any) -> None:
+def test_a_mail_is_sent_once_or_written_to_a_file(case, server):
     sent, written = case.make(), case.make()
 
     case.send(sent.pk)
@@ -120,9 +120,7 @@ def test_a_mail_is_sent_once_or_written_to_a_file(case: Case, server: Any) -> No
     assert state_of(written) == expected(written, "written", "", 1, False)
 
 
-def test_a_server_that_is_down_is_tried_again_until_the_attempts_are_over(
-    case: Case, server: Server, clock: Any
-) -> None:
+def test_a_server_that_is_down_is_tried_again_until_the_attempts_are_over(case, server, clock):
     row = case.make()
     server.error = OSError("connection refused")
 
@@ -149,7 +147,7 @@ def test_a_server_that_is_down_is_tried_again_until_the_attempts_are_over(
         (ValueError("a fault of the code"), True),
     ],
 )
-def test_a_final_answer_ends_the_attempts(case: Case, server: Server, error: Exception, is_final: bool) -> None:
+def test_a_final_answer_ends_the_attempts(case, server, error, is_final):
     row = case.make()
     server.error = error
 
@@ -160,7 +158,7 @@ def test_a_final_answer_ends_the_attempts(case: Case, server: Server, error: Exc
     assert not isinstance(row, QueuedMail) or row.state == ("failed" if is_final else "queued")
 
 
-def test_the_copy_of_another_attempt_has_the_same_message_id(case: Case, server: Server, clock: Any) -> None:
+def test_the_copy_of_another_attempt_has_the_same_message_id(case, server, clock):
     row = case.make()
     server.error, server.accepts = smtplib.SMTPServerDisconnected("gone"), 1
     case.send(row.pk)
@@ -175,7 +173,7 @@ def test_the_copy_of_another_attempt_has_the_same_message_id(case: Case, server:
     assert len(set(ids)) == case.count
 
 
-def test_rows_have_message_ids_of_their_own_that_do_not_come_back_with_a_primary_key(case: Case, settings: Any) -> None:
+def test_rows_have_message_ids_of_their_own_that_do_not_come_back_with_a_primary_key(case, settings):
     settings.DEFAULT_FROM_EMAIL = "Service <desk@us.example>"
     alarm = AlarmMailFactory()
     case.send(case.make().pk)
@@ -189,10 +187,10 @@ def test_rows_have_message_ids_of_their_own_that_do_not_come_back_with_a_primary
     assert alarm_mails.outbox._header_id(alarm, letter) != alarm_mails.outbox._header_id(restored, letter)
 
 
-def test_a_database_that_is_down_costs_a_lease(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_is_down_costs_a_lease(case, monkeypatch):
     row = case.make()
 
-    def fail(_row: Any) -> Any:
+    def fail(_row):
         raise DatabaseError("the database is shutting down")
 
     outbox = replace(case.outbox, compose=fail)

@@ -26,7 +26,7 @@ USES: list[Callable[[], Any]] = [
 
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.django_db
-def test_the_network_is_refused_in_a_transaction_of_the_product(use: Callable[[], Any]) -> None:
+def test_the_network_is_refused_in_a_transaction_of_the_product(use):
     with pytest.raises(AssertionError, match="inside a transaction"), transaction.atomic():
         use()
 
@@ -35,7 +35,7 @@ def test_the_network_is_refused_in_a_transaction_of_the_product(use: Callable[[]
 
 
 @pytest.mark.django_db
-def test_the_stores_and_the_transaction_of_the_test_are_let_through() -> None:
+def test_the_stores_and_the_transaction_of_the_test_are_let_through():
     with transaction.atomic():
         assert Redis.from_url(settings.REDIS_URL).ping()
     assert socket.socket().connect_ex(NOWHERE)

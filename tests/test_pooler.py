@@ -5,10 +5,9 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.checks import Tags, run_checks
@@ -69,7 +68,7 @@ OF_SESSIONS = {
 
 
 @pytest.mark.parametrize("pattern", OF_SESSIONS)
-def test_no_statement_leaves_something_in_a_session(pattern: str) -> None:
+def test_no_statement_leaves_something_in_a_session(pattern):
     product = [path for path in ROOT.glob("*/**/*.py") if path.parts[len(ROOT.parts)] not in ("tests", "benchmarks")]
     own = [path for path in product if "migrations" not in path.parts and ".venv" not in path.parts]
 
@@ -79,7 +78,7 @@ def test_no_statement_leaves_something_in_a_session(pattern: str) -> None:
 
 
 @pytest.fixture
-def pooled(committed_db: None) -> Iterator[dict[str, str]]:
+def pooled(committed_db):
     """Run PgBouncer in front of the test's database. Return the variables of a process that uses it."""
     place, port = connection.settings_dict, free_port()
     direct = environment(Path())["DATABASE_URL"]
@@ -106,16 +105,14 @@ def pooled(committed_db: None) -> Iterator[dict[str, str]]:
 
 
 @with_pgbouncer
-def test_requests_through_a_pooler_name_their_sender_and_wait_for_no_row_for_long(
-    pooled: dict[str, str], tmp_path: Path
-) -> None:
+def test_requests_through_a_pooler_name_their_sender_and_wait_for_no_row_for_long(pooled, tmp_path):
     """The pool has three sessions for eight threads, so each session serves several senders."""
     logins = [f"program-{number}" for number in range(8)]
     secrets = {login: ApiUser.create(SYSTEM, login, rights=["*"])[1] for login in logins}
     campaigns = {login: CampaignFactory(name=login) for login in logins}
     AuditEntry.objects.all().delete()
 
-    def edit(server: WebServer, login: str, number: int) -> int:
+    def edit(server, login, number):
         path = f"/api/outbounds/{campaigns[login].code}"
         return server.request("PUT", path, {"name": f"{login} {number}"}, auth=f"{login}:{secrets[login]}").status
 
@@ -137,11 +134,11 @@ def edits(server: WebServer, login: str, edit: Callable[..., int]) -> list[int]:
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_a_cursor_of_the_server_lives_in_a_transaction_only() -> None:
+def test_a_cursor_of_the_server_lives_in_a_transaction_only():
     """Without one, Django would keep a cursor in the session, also for the choices of a field."""
     CampaignFactory()
 
-    def kept() -> list[str]:
+    def kept():
         for _campaign in Campaign.objects.iterator():
             with connection.cursor() as cursor:
                 cursor.execute("SELECT name FROM pg_cursors WHERE name <> ''")
@@ -154,7 +151,7 @@ def test_a_cursor_of_the_server_lives_in_a_transaction_only() -> None:
 
 
 @with_pgbouncer
-def test_locks_of_leaders_need_a_connection_without_the_pooler(pooled: dict[str, str], settings: Any) -> None:
+def test_locks_of_leaders_need_a_connection_without_the_pooler(pooled, settings):
     settings.DIRECT_DATABASE = database(pooled["DATABASE_URL"])
 
     with pytest.raises(CommandError, match="set DATABASE_DIRECT_URL"), try_lock(1, 2):

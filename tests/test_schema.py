@@ -13,7 +13,6 @@ from django.core.files.storage import default_storage
 from django.db import connection
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
 from django.utils import timezone
-from pytest_django import DjangoDbBlocker
 
 from callcentre.core.errors import ErrorCode
 from knowledgebase.models import Article
@@ -21,7 +20,7 @@ from telephony.models import Agent, Connection, Supervision
 from telephony.verbs import presence
 from tests.callcentre.factories import DeletionFactory, PersonExportFactory
 from tests.campaigns.factories import AttemptFactory, DoNotCallFactory, RecordOfferFactory, RecordStatusFactory
-from tests.conftest import ACTOR, ApiClient, kept_for_all
+from tests.conftest import ACTOR, kept_for_all
 from tests.documented import document, faults, media_of, operations, resolved
 from tests.telephony.factories import (
     AgentFactory,
@@ -67,7 +66,7 @@ def bodies(operation: Any) -> Iterator[tuple[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def demonstration(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+def demonstration(django_db_setup, django_db_blocker):
     with kept_for_all(django_db_blocker, demonstrate):
         yield
 
@@ -174,7 +173,7 @@ def routed(patterns: list[Any]) -> Iterator[tuple[type, str]]:
                 yield callback.cls, action
 
 
-def test_the_document_has_exactly_the_operations_of_the_routes() -> None:
+def test_the_document_has_exactly_the_operations_of_the_routes():
     api = next(pattern for pattern in get_resolver().url_patterns if str(pattern.pattern) == "^api/")
     wanted = {(view, action) for view, action in routed([api]) if view.__name__ not in NO_OPERATIONS}
 
@@ -215,7 +214,7 @@ def wrong_in(path: str, method: str, operation: Any) -> Iterator[Any]:
             yield "an answer carries a request id", status
 
 
-def test_every_operation_is_described_completely() -> None:
+def test_every_operation_is_described_completely():
     described = {operation["operationId"]: (path, method, operation) for path, method, operation in operations()}
 
     assert len(described) == len(list(operations()))
@@ -225,7 +224,7 @@ def test_every_operation_is_described_completely() -> None:
     assert all(f"`{code}`" in said[name] for name, code in {"edit_record": 100001, "list_tickets": 100011}.items())
 
 
-def test_every_parameter_and_property_has_a_description() -> None:
+def test_every_parameter_and_property_has_a_description():
     bare = [
         (operation["operationId"], parameter["name"])
         for _, _, operation in operations()
@@ -242,20 +241,17 @@ def test_every_parameter_and_property_has_a_description() -> None:
     assert bare == []
 
 
-def test_the_description_lists_every_error_code() -> None:
+def test_the_description_lists_every_error_code():
     description = document()["info"]["description"]
 
     assert [code for code in ErrorCode if f"| {code.number} | `{code.name}` |" not in description] == []
 
 
-def test_operations_beyond_the_interface_are_marked() -> None:
+def test_operations_beyond_the_interface_are_marked():
     ours = {operation["operationId"] for _, _, operation in operations() if operation.get("x-extension")}
 
     assert {"ping", "read_campaign", "list_records", "create_records", "list_agents"} <= ours
     assert not ours & {"create_campaign", "clone_campaign", "create_record", "read_record", "edit_records"}
-
-
-# The service
 
 
 def query_of(operation: Any) -> str:
@@ -273,7 +269,7 @@ IGNORED = "agent_logn, status[x]%0D%0A, limit[]"
 
 
 @pytest.mark.slow("makes the document of the API")
-def test_answers_of_reads_fit_their_schemas_and_name_ignored_parameters(api: ApiClient, demonstration: None) -> None:
+def test_answers_of_reads_fit_their_schemas_and_name_ignored_parameters(api, demonstration):
     wrong: list[str] = []
     for path, method, operation in operations():
         if method != "get":
@@ -290,7 +286,7 @@ def test_answers_of_reads_fit_their_schemas_and_name_ignored_parameters(api: Api
 
 
 @pytest.mark.usefixtures("switch_that_answers")
-def test_examples_of_requests_are_accepted_and_answered_as_documented(api: ApiClient, demonstration: None) -> None:
+def test_examples_of_requests_are_accepted_and_answered_as_documented(api, demonstration):
     wrong: list[Any] = []
     for path, method, operation in operations():
         if method == "get":
@@ -311,7 +307,7 @@ def test_examples_of_requests_are_accepted_and_answered_as_documented(api: ApiCl
     assert wrong == []
 
 
-def test_failures_fit_their_schema(api: ApiClient, anonymous: ApiClient, demonstration: None) -> None:
+def test_failures_fit_their_schema(api, anonymous, demonstration):
     schema = {"$ref": "#/components/schemas/Error"}
     failures = [
         anonymous.get("/api/ping"),

@@ -4,10 +4,9 @@ import pytest
 from django.utils.translation import gettext, ngettext, override
 
 from tests.campaigns.factories import RecordFactory
-from tests.conftest import ApiClient
 
 
-def test_polish_counts_in_three_forms() -> None:
+def test_polish_counts_in_three_forms():
     forms = {
         "Zmieniono %s rekord.": (1,),
         "Zmieniono %s rekordy.": (2, 4, 22, 102),
@@ -20,7 +19,7 @@ def test_polish_counts_in_three_forms() -> None:
                 assert text % {"count": count} == form % count
 
 
-def test_strings_of_the_theme_and_of_django_are_polish_too() -> None:
+def test_strings_of_the_theme_and_of_django_are_polish_too():
     """The theme has no Polish of its own, Django has: ours adds to Django's and hides none of it."""
     with override("pl"):
         assert gettext("Select all rows") == "Zaznacz wszystkie wiersze"
@@ -42,14 +41,14 @@ ENGLISH = 'Field "name" cannot be empty.'
         ("", ENGLISH),
     ],
 )
-def test_api_errors_use_the_requested_language(language: str, message: str, api: ApiClient) -> None:
+def test_api_errors_use_the_requested_language(language, message, api):
     response = api.post("/api/outbound_groups", {}, headers={"accept-language": language})
 
     assert response.status_code == 400
     assert response.json()["errors"][0]["message"] == message
 
 
-def test_errors_of_batch_items_are_translated(api: ApiClient) -> None:
+def test_errors_of_batch_items_are_translated(api):
     record = RecordFactory()
     path = f"/api/batch/outbounds/{record.campaign.code}/records"
     body = {"records": [{"phone_number": record.phone_number, "agent_login": "nobody"}]}

@@ -11,8 +11,8 @@ from django.utils.translation import override
 from callcentre.core.actor import SYSTEM
 from callcentre.core.scope import Scoped, within_scope
 from callcentre.core.times import minute, spell_length
-from telephony.customers import CallersMessage
 from telephony.customers import Customer as KnownCustomer
+from telephony.models import Recording
 from tickets.models import Customer, CustomerNumber, Message, TicketQueue
 from tickets.models.ticket import Source
 from tickets.verbs import unknown_customers
@@ -53,15 +53,16 @@ def ticket_queues(user: Scoped) -> list[tuple[int, str]]:
     return list(queues.order_by("name", "id").values_list("id", "name"))
 
 
-def open_for_message(message: CallersMessage, ticket_queue_id: int) -> int:
+def open_for_message(recording: Recording, ticket_queue_id: int) -> int:
     """Open a ticket that leads to the recording; in the first queue if the chosen one is not active any more."""
+    call, seconds = recording.connection, round(recording.seconds)
     queue = TicketQueue.objects.active().filter(pk=ticket_queue_id).first()
-    known = Customer.objects.filter(pk=message.customer_id).exists() if message.customer_id else False
+    known = Customer.objects.filter(pk=call.customer_id).exists() if call.customer_id else False
     with override(settings.LANGUAGE_CODE):
-        number = message.number or _("unknown number")
-        facts = {"number": number, "queue": message.queue, "time": minute(message.at)}
+        number = call.src or _("unknown number")
+        facts = {"number": number, "queue": call.queue, "time": minute(recording.started_at)}
         sentence = _("%(number)s left a message for %(queue)s at %(time)s.") % facts
-        length = _("It lasts %(length)s.") % {"length": spell_length(message.seconds)}
+        length = _("It lasts %(length)s.") % {"length": spell_length(seconds)}
         lost = _("The recording could not be fetched.")
         link = _("Recording and transcription")
         subject = _("Message of %(number)s") % {"number": number}
@@ -71,15 +72,15 @@ def open_for_message(message: CallersMessage, ticket_queue_id: int) -> int:
         body=format_html(
             '<p>{} {}</p><p><a href="{}">{}</a></p>',
             sentence,
-            length if message.seconds else lost,
-            f"{settings.PUBLIC_URL}{message.path}",
+            length if seconds else lost,
+            f"{settings.PUBLIC_URL}{reverse('admin:telephony_connection_change', args=[call.pk])}",
             link,
         ),
         body_type=Message.BodyType.HTML,
-        sender=message.number,
+        sender=call.src,
         source=Source.PHONE,
         may_be_empty=True,
         queue=queue,
-        customer_id=message.customer_id if known else None,
+        customer_id=call.customer_id if known else None,
     )
     return int(opened.ticket.pk)

@@ -4,7 +4,8 @@ python -m benchmarks.load
 
 Rounds of thirty calls at once: asked for by POST /connections/call, from callers of a queue, and by a campaign to
 agents with standing lines; each without and with a supervisor who listens to another call meanwhile. The time runs from
-the answer (of the second one who picks up) until both have heard the tone of the other. Then all processes of the
+the answer (of the second one who picks up) until both have heard the tone of the other; its parts are printed as well:
+until the service asks for the bridge, until Asterisk has put both into it, until both hear. Then all processes of the
 service are killed in the middle of calls, later Asterisk is: the channels and bridges of Asterisk are compared with the
 rows, and recordings with their files. It ends with 1 if they differ. Figures decide nothing. About five minutes.
 
@@ -23,6 +24,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +65,11 @@ UNION ALL SELECT connection_id, channel_id, state FROM telephony_agentline WHERE
 """
 _TALKS = "SELECT id FROM telephony_connection WHERE state = 'talking' AND NOT is_on_hold AND agent_lost_at IS NULL"
 _RECORDINGS = "SELECT state, count(*) FROM telephony_recording GROUP BY state ORDER BY state"
+_STATES = (
+    ("connection", "state", "state <> 'ended'"),
+    ("agentstate", "kind", "ended_at IS NULL"),
+    ("agentline", "state", "ended_at IS NULL"),
+)
 _FILES = "SELECT file FROM telephony_recording WHERE state = 'ready'"
 
 
@@ -90,6 +97,12 @@ class Trial:
     def post(self, path: str, body: Any = None) -> None:
         self.client.send("POST", f"/api/{path}", body, expect=204)
 
+    def say_how_it_stands(self) -> None:
+        """Print the numbers of calls, agents and lines in each state: why a trial has stopped early."""
+        for table, state, where in _STATES:
+            found = self.rows(f"SELECT {state}, count(*) FROM telephony_{table} WHERE {where} GROUP BY 1 ORDER BY 1")
+            print(table, dict(found), file=sys.stderr)
+
     # Rounds
 
     def ask_for_calls(self) -> None:
@@ -116,8 +129,8 @@ class Trial:
         self._numbers += count
         return first
 
-    def round(self, begin: Any) -> tuple[float, list[float]]:
-        """Let all talk. Return the seconds until all talk, and from each answer until both sides are heard."""
+    def round(self, begin: Any) -> tuple[float, list[tuple[float, ...]]]:
+        """Let all talk. Return the seconds until all talk, and of each call the seconds of its parts."""
         self.ears.forget()
         started_at = time.time()
         begin()
@@ -126,19 +139,19 @@ class Trial:
         self.rows_changed("UPDATE campaigns_campaign SET is_dialling = false")
         for page in self.pages:
             page.wait_for_timeout(1000 * LISTEN_SECONDS / len(self.pages))
-        delays = [self.delay(agent, outside, direction, started_at) for _id, agent, outside, direction in calls]
+        parts = [self.parts(*call, started_at) for call in calls]
         self.end()
-        unheard = [call for call, delay in zip(calls, delays, strict=True) if delay is None]
+        unheard = [call for call, found in zip(calls, parts, strict=True) if found is None]
         if unheard:
             raise RuntimeError(f"both sides were not heard: {unheard}")
-        return until_all, [delay for delay in delays if delay is not None]
+        return until_all, [found for found in parts if found]
 
     def talking(self, count: int) -> list[Any] | None:
         calls = self.rows(_CALLS, str(TALKER))
         return calls if len(calls) >= count else None
 
-    def delay(self, agent: str, outside: str, direction: str, since: float) -> float | None:
-        """Return the seconds from the later answer until agent and outside have heard each other."""
+    def parts(self, pk: int, agent: str, outside: str, direction: str, since: float) -> tuple[float, ...] | None:
+        """Return the seconds from the later answer until the bridge is asked for, until both are in it, and hear."""
         page = self.pages[int(agent) - BROWSERS[0]] if int(agent) in BROWSERS else None
         answers = [self.ears.ends.get(outside, (since, 0))[0]]
         answers += [at / 1000 for at in page.evaluate("window.answered")] if page else []
@@ -151,7 +164,11 @@ class Trial:
         else:
             heard.append(self.ears.first(agent, OUTSIDE_HZ, answered_at))
         known = [at for at in heard if at is not None]
-        return max(known) - answered_at if len(known) == len(heard) else None
+        at = [answered_at, *self.ears.bridges.get(pk, ())[:2], *known]
+        if len(at) != 5:
+            return None
+        ends = [answered_at, at[1], at[2], max(known)]
+        return tuple(end - begin for begin, end in pairwise(ends))
 
     def end(self) -> None:
         """Hang up all calls but the long one. Agents who are free again get those who were answered meanwhile."""
@@ -172,18 +189,24 @@ class Trial:
         time.sleep(2)
 
     def measure(self, what: str, begin: Any, goal: float) -> None:
-        found: dict[bool, list[tuple[float, list[float]]]] = {False: [], True: []}
+        found: dict[bool, list[tuple[float, list[tuple[float, ...]]]]] = {False: [], True: []}
         for _ in range(ROUNDS):
             for is_heard in (False, True):
                 self.supervise(is_heard=is_heard)
                 found[is_heard].append(self.round(begin))
         self.supervise(is_heard=False)
         for is_heard, rounds in found.items():
-            delays = sorted(delay for _, some in rounds for delay in some)
+            parts = [one for _, some in rounds for one in some]
+            delays = sorted(map(sum, parts))
             how = f"{what}, {'with' if is_heard else 'without'} a supervisor"
             self.table.add_time(f"{how}: until all talk", statistics.median(seconds for seconds, _ in rounds), 5)
             for name, value in (("median", statistics.median(delays)), ("longest", delays[-1])):
                 self.table.add_time(f"{how}: from the answer until both are heard, {name}", value, goal)
+            for name, column in zip(
+                ("bridge asked for", "both in it", "both hear"), zip(*parts, strict=True), strict=True
+            ):
+                milliseconds = [round(1000 * some) for some in (statistics.median(column), max(column))]
+                print(f"{how}: {name} after {milliseconds[0]} ms, longest {milliseconds[1]}", file=sys.stderr)
 
     def supervise(self, *, is_heard: bool) -> None:
         ((uid,),) = self.rows(f"{_UIDS} AND id = ANY(%s)", self.long)
@@ -287,12 +310,14 @@ class Trial:
 
 def measure(table: Table) -> list[str]:
     switch = Switch()
+    # Callers whom a killed trial has left there would be taken for new ones, and get the agents.
+    switch.restart()
     with ExitStack() as stack:
         running = stack.enter_context(service(0))
         running.environment |= switch.settings
         folder = Path(running.environment["CALLCENTRE_VAR"]) / "trial"
         folder.mkdir()
-        ears = Ears(int(switch.sip.rpartition(":")[2]))
+        ears = Ears(*(int(address.rpartition(":")[2]) for address in (switch.sip, switch.address)))
         switch.add_phones(stack.enter_context(far_ends(switch, folder)))
         code = "from benchmarks.load.prepare import prepare; prepare()"
         sessions = manage(running.environment, "shell", "--verbosity=0", "-c", code).split()
@@ -302,6 +327,7 @@ def measure(table: Table) -> list[str]:
             everything.running.client().send("POST", f"/api/agents/bench{number}/login", expect=204)
         pages = stack.enter_context(browsers(everything.running, sessions, folder / "agents" / "tone.wav"))
         trial = Trial(running, everything, switch, ears, pages, table, folder)
+        stack.callback(trial.say_how_it_stands)
         trial.begin_long_call()
         trial.round(trial.ask_for_calls)  # so that all have their connections
         trial.measure("30 calls asked for at once", trial.ask_for_calls, 1.0)

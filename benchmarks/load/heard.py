@@ -1,5 +1,7 @@
 """The sound of the far ends, read from the loopback interface as it passes: which tone each hears, and since when.
 
+Also when the service asks Asterisk for the bridge of a call, and when all its channels are in it.
+
 Needs the right to read raw packets (root). Agents play one tone and people outside another, so that music and the tone
 of a standing line are neither. A packet has 20 ms of G.711 u-law. Times are those of the kernel, in seconds since 1970.
 """
@@ -23,17 +25,25 @@ _MOST = 0.5
 _REPEATED_SECONDS = 2
 _TIMESTAMP_NS = 35
 _ALL_PROTOCOLS, _OUTGOING = 3, 4
+_TCP, _UDP = 6, 17
 _USER = rb"<sips?:([+\w]+)@"
 _CALL = re.compile(rb"^INVITE .*?^From: " + _USER + rb".*?^m=audio (\d+) ", re.DOTALL | re.MULTILINE)
 _ANSWER = re.compile(rb"^SIP/2.0 200 OK\r?$.*?^To: " + _USER + rb".*?^m=audio (\d+) ", re.DOTALL | re.MULTILINE)
+_BRIDGE = re.compile(rb"^POST /ari/bridges(?:/callcentre-(\d+)/addChannel|\?\S*bridgeId=callcentre-(\d+))")
 
 
 class Ears:
-    """The sound at all far ends. `ends`: of each number the time of its SDP, as of its answer, and its RTP port."""
+    """The sound at all far ends. `ends`: of each number the time of its SDP, as of its answer, and its RTP port.
 
-    def __init__(self, sip_port: int) -> None:
+    `bridges`: of each call the times at which its bridge was asked for, and at which its channels were in it.
+    """
+
+    def __init__(self, sip_port: int, ari_port: int) -> None:
         self.ends: dict[str, tuple[float, int]] = {}
-        self._sip_port = sip_port
+        self.bridges: dict[int, list[float]] = {}
+        self._sip_port, self._ari_port = sip_port, ari_port
+        # Of each connection to Asterisk: the call whose channels are put into its bridge.
+        self._joining: dict[int, int] = {}
         self._taken: list[socket.socket] = []
         self._packets: defaultdict[int, list[tuple[float, bytes]]] = defaultdict(list)
         self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.ntohs(_ALL_PROTOCOLS))
@@ -57,12 +67,15 @@ class Ears:
         while True:
             packet, notes, _flags, address = self._socket.recvmsg(4096, 64)
             # Each packet passes twice, and UDP without options of IP begins at 20.
-            if address[2] == _OUTGOING or packet[9:10] != b"\x11":
+            if address[2] == _OUTGOING or packet[9] not in (_TCP, _UDP):
                 continue
             seconds, nanoseconds = struct.unpack("qq", notes[0][2])
             at = seconds + nanoseconds / 1e9
-            _source, target = struct.unpack_from("!HH", packet, 20)
-            if len(packet) == 200 and packet[28] == 0x80 and packet[29] & 0x7F == 0:
+            source, target = struct.unpack_from("!HH", packet, 20)
+            if packet[9] == _TCP:
+                if self._ari_port in (source, target):
+                    self._see(at, source, target, packet[20 + (packet[32] >> 4) * 4 :])
+            elif len(packet) == 200 and packet[28] == 0x80 and packet[29] & 0x7F == 0:
                 self._packets[target].append((at, packet[40:]))
             elif target == self._sip_port and (found := _ANSWER.match(packet[28:]) or _CALL.match(packet[28:])):
                 number, port = found[1].decode(), int(found[2])
@@ -70,6 +83,17 @@ class Ears:
                 if port != port_before or at - before > _REPEATED_SECONDS:
                     self.ends[number] = (at, port)
                     self._take(str(ipaddress.ip_address(packet[12:16])), port)
+
+    def _see(self, at: float, source: int, target: int, content: bytes) -> None:
+        if source == self._ari_port:
+            if content.startswith(b"HTTP/1.1 2") and (call := self._joining.pop(target, None)):
+                self.bridges[call].append(at)
+        elif found := _BRIDGE.match(content):
+            call = int(found[1] or found[2])
+            if found[1]:
+                self._joining[source] = call
+            else:
+                self.bridges[call] = [at]
 
     def _take(self, host: str, port: int) -> None:
         """Receive at a port at which no program listens: the kernel would answer each packet with an error."""

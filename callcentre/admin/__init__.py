@@ -18,7 +18,7 @@ from callcentre.admin.history import ChangeMixin, HistoryMixin
 from callcentre.admin.inlines import Inline, WeekdaysInline
 from callcentre.admin.lists import ChangeList, UncountedChangeList, UncountedMixin
 from callcentre.admin.periods import PeriodFilter
-from callcentre.admin.theme import ModelForm, column, display, page_action
+from callcentre.admin.theme import ModelForm, column, display, needs, never, page_action
 
 # Registers our own models.
 from callcentre.admin import api_users, audit_log, jobs, retention, users  # isort: skip

@@ -22,7 +22,7 @@ from callcentre.admin.forms import ListField
 from callcentre.admin.grant_limits import givable_rights, is_stronger
 from callcentre.admin.history import SHOWN, ChangeMixin, Entry, HistoryMixin, entry_of, in_words
 from callcentre.admin.secrets import OwnPasswordForm, RotateForm, password_inputs
-from callcentre.admin.theme import ModelForm, display, page_action
+from callcentre.admin.theme import ModelForm, display, never, page_action
 from callcentre.core.errors import Outdated
 from callcentre.models import AREAS, RIGHTS, ApiUser, ApiUserChange, validate_networks
 
@@ -160,6 +160,9 @@ class ApiUserAdmin(HistoryMixin, Admin):
     actions = ("enable", "disable")
     actions_detail = ("rotate_secret", "set_password")
     readonly_fields = ("credential", "last_used_at", "created_at")
+    fixed_fields = ("login",)
+    # An API user is disabled, never deleted, so that the history of its rights remains.
+    has_delete_permission = never
 
     def get_fieldsets(self, request: HttpRequest, obj: ApiUser | None = None) -> Any:
         about = ["login", "description", "is_active"]
@@ -170,18 +173,11 @@ class ApiUserAdmin(HistoryMixin, Admin):
             (_("Limits"), {"fields": ["allowed_networks", "expires_at", "rate_limit"]}),
         ]
 
-    def get_readonly_fields(self, request: HttpRequest, obj: ApiUser | None = None) -> Any:
-        return (*self.readonly_fields, "login") if obj else self.readonly_fields
-
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Refuse to change API users that are stronger: with a new secret, the person could act with their rights."""
         if isinstance(obj, ApiUser) and is_stronger(obj, user_of(request)):
             return False
         return bool(super().has_change_permission(request, obj))
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: an API user is disabled, never deleted, so that the history of its rights remains."""
-        return False
 
     # The list
 

@@ -33,6 +33,7 @@ from callcentre.admin.lists import ChangeList
 from callcentre.admin.log_entries import NamelessLogMixin
 from callcentre.admin.scope import ScopedMixin
 from callcentre.admin.secrets import OwnPasswordForm
+from callcentre.admin.theme import never
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, is_lock_refusal
 from callcentre.core.scope import may_see
@@ -111,6 +112,8 @@ class Admin(NamelessLogMixin, ScopedMixin, ListTools):
     sends_shown_values = True
     # Django's own history is hidden where the object has one.
     has_own_history = False
+    # Fields whose values a row gets when it is added, and keeps.
+    fixed_fields: tuple[str, ...] = ()
     # The verb's name of a field -> the form's, where they differ.
     fault_fields: Mapping[str, str] = {}
     # Sentences for the admin, where the fault's own sentence speaks of the wire.
@@ -173,6 +176,9 @@ class Admin(NamelessLogMixin, ScopedMixin, ListTools):
             super().save_model(request, obj, form, change)
         finally:
             del obj.save
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return (*super().get_readonly_fields(request, obj), *(self.fixed_fields if obj else ()))
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change=change, **kwargs)
@@ -377,12 +383,6 @@ class ReadOnlyAdmin(Admin):
     """An admin of rows that only the service writes: people look at them only."""
 
     actions: Any = None
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    has_add_permission: Any = never
+    has_change_permission: Any = never
+    has_delete_permission: Any = never

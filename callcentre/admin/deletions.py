@@ -106,13 +106,9 @@ class DeletionAdmin(UncountedMixin, JobAdmin):
         """Let people who may delete see their deletions."""
         return request.user.has_perm(RIGHT) or bool(super().has_view_permission(request, obj))
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Deletion], search_term: str
-    ) -> tuple[QuerySet[Deletion], bool]:
-        if term := search_term.strip(" #"):
-            found = queryset.filter(object_id=term)
-            return (found if found.exists() else queryset.filter(actor_name__iexact=term)), False
-        return queryset, False
+    def found(self, request: HttpRequest, rows: QuerySet[Deletion], text: str) -> QuerySet[Deletion]:
+        found = rows.filter(object_id=text.strip(" #"))
+        return found if found.exists() else rows.filter(actor_name__iexact=text)
 
     def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
         deletion: Deletion = self.job_or_404(request, object_id)

@@ -53,6 +53,16 @@ class ListTools(ListViews):
         filters = super().get_list_filter(request)
         return [*filters, dates_filter(self.date_column)] if self.date_column else filters
 
+    def found(self, request: HttpRequest, rows: QuerySet[Any], text: str) -> QuerySet[Any] | None:
+        """Return the rows that a search finds, or None for the search of the fields by Django."""
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        text = search_term.replace("\0", "").strip()
+        found = self.found(request, queryset, text) if text else queryset
+        return super().get_search_results(request, queryset, search_term) if found is None else (found, False)
+
     def for_list(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the rows with what the list alone needs of its query."""
         return rows

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin.base import ReadOnlyAdmin, actor_of
 from callcentre.admin.lists import UncountedMixin
+from callcentre.admin.theme import needs
 from callcentre.core import retention
 from callcentre.core.errors import Invalid
 from callcentre.core.retention import LEAST_DAYS, MOST_COUNTED, Retention
@@ -31,12 +32,10 @@ class RetentionAdmin(UncountedMixin, ReadOnlyAdmin):
     """The kinds whose rows are deleted after a time."""
 
     list_display = ("kind", "days", "removed_count", "begun_at", "ended_at", "error")
+    has_set_permission = needs("callcentre.change_retention")
 
     def get_urls(self) -> list[URLPattern]:
         return [self.url_to("settings/", self.settings_view, "settings"), *super().get_urls()]
-
-    def has_set_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("callcentre.change_retention")
 
     def settings_view(self, request: HttpRequest) -> HttpResponse:
         """Show all kinds. Save their days, or count the rows of one that would go."""

@@ -28,7 +28,7 @@ else:
     from django.forms import ModelForm
     from unfold.admin import ModelAdmin, TabularInline
 
-__all__ = ["ModelAdmin", "ModelForm", "TabularInline", "column", "display", "page_action"]
+__all__ = ["ModelAdmin", "ModelForm", "TabularInline", "column", "display", "needs", "never", "page_action"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -41,6 +41,19 @@ def display(**options: Any) -> Callable[[Function], Function]:
 def column(read: Callable[[Any], Any], **options: Any) -> Any:
     """Return a column of a list, or a value on a page, that `read` returns for a row."""
     return display(**options)(lambda _admin, row: read(row))
+
+
+def needs(right: str) -> Any:
+    """Return the check of a permission that a person with this right has."""
+    return lambda _admin, request, obj=None: bool(request.user.has_perm(right))
+
+
+def _refuse(_admin: Any, _request: Any, obj: Any = None) -> bool:
+    return False
+
+
+# The check of a permission that no person has here.
+never: Any = _refuse
 
 
 def page_action(**options: Any) -> Callable[[Function], Function]:

@@ -23,7 +23,7 @@ from callcentre.admin.grant_limits import givable_groups, givable_permissions, s
 from callcentre.admin.rights import RightsField, offered_rights, shown_rights
 from callcentre.admin.scope import FIELDSET, ScopeForm, scope_field, scope_of
 from callcentre.admin.secrets import OwnPasswordForm, password_inputs
-from callcentre.admin.theme import ModelAdmin, ModelForm, display, page_action
+from callcentre.admin.theme import ModelAdmin, ModelForm, display, needs, never, page_action
 from callcentre.core.scope import DIMENSIONS
 from callcentre.models import Lockout, User
 from callcentre.rate_limits import forget_failures
@@ -203,6 +203,8 @@ class UserAdmin(SignInMixin, GivableFieldsMixin, ScopeColumnsMixin, Admin, Djang
     readonly_fields = ("last_login", "date_joined")
     filter_horizontal = ("groups",)
     rights_field = "user_permissions"
+    # A user who leaves is made inactive, so that the history keeps the name.
+    has_delete_permission = never
     fieldsets = (
         (None, {"fields": ("username", "password", "is_active")}),
         (_("Person"), {"fields": ("first_name", "last_name", "email")}),
@@ -234,10 +236,6 @@ class UserAdmin(SignInMixin, GivableFieldsMixin, ScopeColumnsMixin, Admin, Djang
         if isinstance(obj, User) and stronger_users(user_of(request)).filter(pk=obj.pk).exists():
             return False
         return super().has_change_permission(request, obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: a user who leaves is made inactive, so that the history keeps the name."""
-        return False
 
     def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
         user = super().save_form(request, form, change)
@@ -335,9 +333,7 @@ class LockoutAdmin(ReadOnlyAdmin):
     search_fields = ("source", "login")
     actions = ("forget",)
     fields = ("source", "login", "realm", "until")
-
-    def has_forget_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("callcentre.delete_lockout")
+    has_forget_permission = needs("callcentre.delete_lockout")
 
     @admin.action(description=_("Unlock"), permissions=["forget"])
     def forget(self, request: HttpRequest, lockouts: QuerySet[Lockout]) -> None:

@@ -194,14 +194,12 @@ class ApiViewSet(ViewSet):
         return run()
 
     def _run(self, handler: Any, request: Request, *args: Any, **kwargs: Any) -> Any:
-        """Run the handler. A header of its answer names the parameters of the query that it did not read."""
-        query_string = request.META.get("QUERY_STRING", "")
-        if not query_string:
-            return handler(request, *args, **kwargs)
-        query = Query(query_string.encode("latin-1"))
-        cast("Any", request._request).GET = query
-        response = handler(request, *args, **kwargs)
-        if ignored := query.ignored:
+        """Run the handler; one that returns nothing answers 204. A header names the parameters that it did not read."""
+        query = None
+        if query_string := request.META.get("QUERY_STRING", ""):
+            cast("Any", request._request).GET = query = Query(query_string.encode("latin-1"))
+        response = handler(request, *args, **kwargs) or Response(status=204)
+        if query and (ignored := query.ignored):
             response["Ignored-Parameters"] = ignored
         return response
 
@@ -240,9 +238,8 @@ class PingViewSet(ApiViewSet):
         "The cheapest request there is: for monitors, and to try a credential.",
         answer_description="The service answers and the credential is right.",
     )
-    def ping(self, request: Request) -> Response:
+    def ping(self, request: Request) -> None:
         """Answer 204 to any API user with a right credential."""
-        return Response(status=204)
 
 
 class UnknownPath(APIView):

@@ -23,6 +23,13 @@ def still_there(rows: models.QuerySet[Row]) -> Row:
     return row
 
 
+def store(row: models.Model, **values: Any) -> None:
+    """Set these columns of a row, and save them alone."""
+    for name, value in values.items():
+        setattr(row, name, value)
+    row.save(update_fields=values)
+
+
 def languages() -> list[tuple[str, Any]]:
     """Return the choices of a column with a language: a further language changes no migration."""
     return settings.LANGUAGES

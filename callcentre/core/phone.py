@@ -4,22 +4,18 @@ Look-ups, duplicates, batches and URL paths compare normal forms; the caller als
 form is E.164 if the number is possible, else its digits with a leading ``+`` kept, so that extensions and short numbers
 work ("101" stays "101"). "Possible" is ``phonenumbers.is_possible_number``: the length fits the numbering plan.
 
-An import normalises millions of numbers, and ``phonenumbers.parse`` spends most of its time on finding numbers in
-prose. This module reduces the text to digits first and repeats the rest of ``parse`` over the same metadata, compiled
-once per region. Tests compare both for all regions. One difference is intended: the normal form of a normal form is
-itself, while the library strips a trunk prefix again each time it reads a malformed number ("+44 0 0…").
-
-No lock is needed: a plan is built completely and then stored, so two threads can only build the same plan twice.
+The library reads digits; this module makes digits of a text first, so that letters and other characters are refused.
+One difference to the library is intended: the normal form of a normal form is itself, while the library strips a trunk
+prefix again each time it reads a malformed number ("+44 0 0…").
 """
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from itertools import chain
 
 import phonenumbers
 from django.conf import settings
-from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneMetadata
+from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, NumberParseException, PhoneMetadata, PhoneNumberFormat
 
 from callcentre.core.errors import ErrorCode, Fault
 
@@ -51,12 +47,14 @@ def normalise(raw: str, region: str | None = None) -> str:
         raise PhoneError(ErrorCode.PHONE_TOO_LONG)
     clean = raw.translate(_SPELLING)
     digits = clean[1:] if clean[:1] == "+" else clean
-    plan = _region_plan(settings.DEFAULT_REGION if region is None else region)
+    region = settings.DEFAULT_REGION if region is None else region
+    if not is_region(region):
+        raise LookupError(f"There is no numbering plan for {region!r}.")
     if not digits.isdecimal():
-        return _normalise_unusual(clean, plan)
+        return _normalise_unusual(clean, region)
     if len(digits) > MAX_DIGITS:
         raise PhoneError(ErrorCode.PHONE_TOO_LONG)
-    return _e164(clean, plan) or clean
+    return _e164(clean, region) or clean
 
 
 def normalise_prefix(raw: str) -> str | None:
@@ -68,8 +66,7 @@ def normalise_prefix(raw: str) -> str | None:
 
 def calling_code(number: str) -> str:
     """Return the calling code of a number in its normal form; "" for an extension or a short number."""
-    plan = _calling_code_plan(number[1:4]) if number[:1] == "+" else None
-    return plan.calling_code if plan else ""
+    return _code_of(number[1:]) if number[:1] == "+" else ""
 
 
 def is_valid(number: str) -> bool:
@@ -85,12 +82,10 @@ def is_region(region: str) -> bool:
 def warm_up() -> None:
     """Load every numbering plan, so that no request waits for the first number of a country."""
     for region in phonenumbers.SUPPORTED_REGIONS:
-        _region_plan(region)
-    for start in range(1000):
-        _calling_code_plan(f"{start:03}")
+        PhoneMetadata.metadata_for_region(region)
 
 
-# --- From text to digits -------------------------------------------------------------------------
+# From text to digits
 
 # Soft hyphen, joiners, direction marks, byte order mark: spreadsheets add them to numbers.
 _INVISIBLE = "\u00ad\u061c\u180e\u2060\u2061\u2062\u2063\u2064\ufeff" + "".join(
@@ -124,7 +119,7 @@ _SPELLING = _Spelling()
 _PHONE_CONTEXT = re.compile(r"phonecontext=\(*\+([()0-9]*)", re.IGNORECASE)
 
 
-def _normalise_unusual(clean: str, plan: "_Plan") -> str:
+def _normalise_unusual(clean: str, region: str) -> str:
     """Read texts with more than digits: ``tel:``, parameters, parentheses. Refuse all other characters by name."""
     number, *parameters = clean.strip().split(";")
     if number[:4].lower() == "tel:":
@@ -144,204 +139,95 @@ def _normalise_unusual(clean: str, plan: "_Plan") -> str:
 
     if not number.startswith("+"):
         for context in filter(None, map(_PHONE_CONTEXT.fullmatch, parameters)):
-            plan, completed = _in_context(number, _without_parentheses(context[1]), plan)
+            region, completed = _in_context(number, _without_parentheses(context[1]), region)
             if completed:
                 return completed
     after_zero = _without_parentheses(after_zero)
-    if zero and after_zero and _is_before_national_number(before_zero, plan):
-        return _with_optional_zero(number, before_zero + after_zero, plan)
-    return _e164(number, plan) or number
+    if zero and after_zero and _is_before_national_number(before_zero, region):
+        return _with_optional_zero(number, before_zero + after_zero, region)
+    return _e164(number, region) or number
 
 
 def _without_parentheses(text: str) -> str:
     return text.replace("(", "").replace(")", "")
 
 
-def _in_context(number: str, context: str, plan: "_Plan") -> tuple["_Plan", str | None]:
-    """Return the plan of an RFC 3966 phone-context, or the number's E.164.
+def _in_context(number: str, context: str, region: str) -> tuple[str, str | None]:
+    """Return the region of an RFC 3966 phone-context, or the number's E.164.
 
     "tel:7042;phone-context=+1-914-555" is a local number of that context. A context may be just a country code, whose
-    people dial trunk zeros; such a context only chooses the plan. A longer context is first tried as a prefix, then
-    read like its calling code. A domain or an unknown code leaves the plan unchanged.
+    people dial trunk zeros; such a context only chooses the region. A longer context is first tried as a prefix, then
+    read like its calling code. A domain or an unknown code leaves the region unchanged.
     """
-    context_plan = _calling_code_plan(context)
-    if context_plan is None:
-        return plan, None
-    if context != context_plan.calling_code or not context_plan.is_geographic:
-        completed = _international(context + number)
-        if completed or not context_plan.is_geographic:
-            return plan, completed
-    return (plan if plan.calling_code == context_plan.calling_code else context_plan), None
+    if not (code := _code_of(context)):
+        return region, None
+    main_region = _REGIONS[code][0]
+    if context != code or not is_region(main_region):
+        completed = _e164(f"+{context}{number}", region)
+        if completed or not is_region(main_region):
+            return region, completed
+    return (region if region in _REGIONS[code] else main_region), None
 
 
-def _is_before_national_number(before: str, plan: "_Plan") -> bool:
+def _is_before_national_number(before: str, region: str) -> bool:
     """Return whether this is "" or a calling code, so that a national number follows."""
-    if not before:
-        return True
-    if before[0] == "+":
+    if before[:1] == "+":
         before = before[1:]
-    elif plan.exit_code and (exit_code := plan.exit_code.match(before)):
+    elif exit_code := re.match(_exit_code(region), before):
         before = before[exit_code.end() :]
-    country = _calling_code_plan(before)
-    return country is not None and country.calling_code == before
+    return not before or before in _REGIONS
 
 
-def _with_optional_zero(with_zero: str, without_zero: str, plan: "_Plan") -> str:
+def _exit_code(region: str) -> str:
+    """Return the pattern of what is dialled before a calling code: 00, 011, 810."""
+    metadata = PhoneMetadata.metadata_for_region(region)
+    return (metadata and metadata.international_prefix) or "(?!)"
+
+
+def _with_optional_zero(with_zero: str, without_zero: str, region: str) -> str:
     """Read "+44 (0)20 …": the zero is dialled only within the country, unless it belongs to the number as in Italy.
 
     The library drops a zero that is the country's trunk prefix today. It keeps others, which is right for +39 (0)6 and
     wrong for +48 (0)22 (Poland gave up its trunk zero in 2009): here validity decides.
     """
-    kept, dropped = _e164(with_zero, plan), _e164(without_zero, plan)
-    if kept == dropped or dropped is None or _is_valid(with_zero, plan):
+    kept, dropped = _e164(with_zero, region), _e164(without_zero, region)
+    if kept == dropped or dropped is None or _is_valid(with_zero, region):
         return kept or with_zero
     return dropped
 
 
-def _is_valid(number: str, plan: "_Plan") -> bool:
+def _is_valid(number: str, region: str) -> bool:
     try:
-        return phonenumbers.is_valid_number(phonenumbers.parse(number, plan.region))
-    except phonenumbers.NumberParseException:
+        return phonenumbers.is_valid_number(phonenumbers.parse(number, region))
+    except NumberParseException:
         return False
 
 
-# --- From digits to E.164 ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """The parts of one region's metadata that ``phonenumbers.parse`` uses, compiled once."""
-
-    region: str
-    calling_code: str
-    is_geographic: bool
-    exit_code: re.Pattern[str] | None  # dialled before a calling code: 00, 011, 810
-    trunk_prefix: re.Pattern[str] | None  # may contain carrier codes
-    trunk_rewrite: str | None  # replaces what the last group of trunk_prefix matched
-    general: re.Pattern[str]
-    full_lengths: frozenset[int]
-    possible_lengths: frozenset[int]  # full_lengths, and numbers dialled without area code
-    longest: int
-
-    def is_too_long(self, number: str) -> bool:
-        return len(number) > self.longest and len(number) not in self.possible_lengths
-
-    def without_trunk_prefix(self, number: str) -> str:
-        """Strip the national prefix as the library does, unless a valid number would become invalid."""
-        if self.trunk_prefix is None or not (match := self.trunk_prefix.match(number)):
-            return number
-        if self.trunk_rewrite and match.groups()[-1] is not None:
-            rest = self.trunk_prefix.sub(self.trunk_rewrite, number, count=1)
-        else:
-            rest = number[match.end() :]
-        if self.general.fullmatch(number) and not self.general.fullmatch(rest):
-            return number
-        return rest
-
-    def national_number(self, number: str) -> str:
-        """Return the number without its trunk prefix, unless the remainder is too short."""
-        rest = self.without_trunk_prefix(number)
-        if len(rest) in self.full_lengths or self.is_too_long(rest):
-            return rest
-        return number
-
+# From digits to E.164
 
 # Regions by calling code, the main one first. No calling code is the beginning of another.
 _REGIONS = {str(code): regions for code, regions in COUNTRY_CODE_TO_REGION_CODE.items()}
-_plans_by_region: dict[str, _Plan] = {}
-# Calling codes by the first three digits after the plus; None if no calling code starts so.
-_plans_by_start: dict[str, _Plan | None] = {}
 
 
-def _region_plan(region: str) -> _Plan:
-    plan = _plans_by_region.get(region)
-    if plan is None:
-        plan = _plans_by_region[region] = _compile(PhoneMetadata.metadata_for_region(region), region)
-    return plan
+def _code_of(digits: str) -> str:
+    """Return the calling code with which the digits begin; "" for none."""
+    return next((digits[:size] for size in (1, 2, 3) if digits[:size] in _REGIONS), "")
 
 
-def _calling_code_plan(digits: str) -> _Plan | None:
-    """Return the plan of the calling code at the start of ``digits``: its main region's, or its own."""
-    start = digits[:3]
-    if start in _plans_by_start:
-        return _plans_by_start[start]
-    plan = None
-    for calling_code in (start[:1], start[:2], start):
-        regions = _REGIONS.get(calling_code)
-        if regions and regions[0] in phonenumbers.SUPPORTED_REGIONS:
-            plan = _region_plan(regions[0])
-        elif regions:
-            metadata = PhoneMetadata.metadata_for_nongeo_region(int(calling_code))
-            plan = _compile(metadata, calling_code)
-    _plans_by_start[start] = plan
-    return plan
-
-
-def _compile(metadata: PhoneMetadata | None, name: str) -> _Plan:
-    general = metadata.general_desc if metadata else None
-    if metadata is None or general is None or general.national_number_pattern is None:
-        raise LookupError(f"There is no numbering plan for {name!r}.")
-    return _Plan(
-        region=metadata.id,
-        calling_code=str(metadata.country_code),
-        is_geographic=metadata.id in phonenumbers.SUPPORTED_REGIONS,
-        exit_code=_pattern(metadata.international_prefix),
-        trunk_prefix=_pattern(metadata.national_prefix_for_parsing),
-        trunk_rewrite=metadata.national_prefix_transform_rule,
-        general=re.compile(general.national_number_pattern),
-        full_lengths=frozenset(general.possible_length),
-        possible_lengths=frozenset((*general.possible_length, *general.possible_length_local_only)),
-        longest=general.possible_length[-1],
-    )
-
-
-def _pattern(expression: str | None) -> re.Pattern[str] | None:
-    return re.compile(expression) if expression else None
-
-
-def _e164(number: str, plan: _Plan) -> str | None:
-    """Return the E.164 of digits with or without a plus, read in the plan's region; None if not possible."""
-    if number[0] == "+":
-        if _calling_code_plan(number[1:4]) is None:
-            return _slow_e164(number, plan)
-        return _international(number[1:])
-
-    if plan.exit_code and (exit_code := plan.exit_code.match(number)):
-        rest = number[exit_code.end() :]
-        # No calling code starts with 0: this is a national number that starts like an exit code.
-        if rest[:1] != "0":
-            return _international(rest)
-    main_plan = _calling_code_plan(plan.calling_code) or plan
-    if number.startswith(plan.calling_code):
-        # A calling code without plus, if the digits are valid only with it.
-        rest = plan.without_trunk_prefix(number[len(plan.calling_code) :])
-        if plan.is_too_long(number) or (not plan.general.fullmatch(number) and plan.general.fullmatch(rest)):
-            return _complete(main_plan.national_number(rest), main_plan)
-    return _complete(plan.national_number(number), main_plan)
-
-
-def _international(digits: str) -> str | None:
-    """Return the E.164 of digits that start with a calling code; None if not possible."""
-    plan = _calling_code_plan(digits)
-    if plan is None:
+def _e164(number: str, region: str) -> str | None:
+    """Return the E.164 of digits with or without a plus, read in the region; None if not possible."""
+    if (reading := _reading_of(number, region)) is None:
         return None
-    return _complete(plan.national_number(digits[len(plan.calling_code) :]), plan)
+    while reading != number:
+        # Read the result again until it no longer changes.
+        number, reading = reading, _reading_of(reading, region) or reading
+    return number
 
 
-def _complete(number: str, plan: _Plan) -> str | None:
-    if len(number) not in plan.possible_lengths:
-        return None
-    # Read the result again until it no longer changes.
-    while len(shorter := plan.national_number(number)) < len(number):
-        number = shorter
-    return f"+{plan.calling_code}{number}"
-
-
-def _slow_e164(number: str, plan: _Plan) -> str | None:
-    """Return the library's own reading, for its second attempt after a plus without calling code."""
+def _reading_of(number: str, region: str) -> str | None:
     try:
-        parsed = phonenumbers.parse(number, plan.region)
-    except phonenumbers.NumberParseException:
+        parsed = phonenumbers.parse(number, region)
+    except NumberParseException:
         return None
-    main_plan = _calling_code_plan(str(parsed.country_code)) or plan
-    return _complete(phonenumbers.national_significant_number(parsed), main_plan)
+    is_possible = phonenumbers.is_possible_number(parsed)
+    return phonenumbers.format_number(parsed, PhoneNumberFormat.E164) if is_possible else None

@@ -1,11 +1,6 @@
 """The switchboard of the demonstration: agents, the queue Hotline and its topics, a month of calls, transcriptions."""
 
-import io
-import math
-import wave
-from array import array
 from datetime import timedelta
-from functools import lru_cache
 from typing import Any
 
 from django.core.files.base import ContentFile
@@ -30,9 +25,8 @@ from telephony.models import (
     Transcription,
     TransferShortcut,
 )
-from telephony.talk_ratio import CUSTOMER, USER
+from telephony.switch.simulated import tones
 
-RATE = 8000
 SCRIPT_SECONDS = 50.0
 # The lengths of calls to which the script is stretched.
 SHORTEST, LONGEST = timedelta(seconds=40), timedelta(seconds=90)
@@ -54,7 +48,7 @@ def _seed_transcriptions(queue: Queue) -> None:
     given, status = data("transcription"), Transcription.Status
     for place, call in enumerate(fitting.select_related("agent").order_by("-created_at", "-id")[:4]):
         parts = _parts(given["script"], call)
-        _record(call, parts)
+        _record(call)
         if place == 0:
             criteria = zip(EvaluationCriterion.objects.values_list("pk", flat=True), given["fulfilled"], strict=False)
             evaluated = [{"criteriaId": str(pk), "fulfilled": is_fulfilled} for pk, is_fulfilled in criteria]
@@ -104,9 +98,9 @@ def _set_topic(call: Connection) -> None:
         )
 
 
-def _record(call: Connection, parts: list[dict[str, Any]]) -> None:
-    """Store a recording that hums instead of voices: the agent on the left, the customer on the right."""
-    content = _wav(call.billsec, parts)
+def _record(call: Connection) -> None:
+    """Store a recording as the simulated switch makes it, with tones instead of voices."""
+    content = b"".join(tones(call.billsec))
     recording = Recording.objects.create(
         connection=call,
         name=call.uid,
@@ -121,28 +115,6 @@ def _record(call: Connection, parts: list[dict[str, Any]]) -> None:
     default_storage.delete(recording.path)
     recording.file.name = default_storage.save(recording.path, ContentFile(content))
     recording.save(update_fields=["file"])
-
-
-def _wav(seconds: int, parts: list[dict[str, Any]]) -> bytes:
-    frames = array("h", bytes(4 * RATE * seconds))
-    for part in parts:
-        first, count = round(part["begin"] * RATE), round((part["end"] - part["begin"]) * RATE)
-        hum = (_second_of_hum(115 if part["speaker"] == USER else 205) * (count // RATE + 1))[:count]
-        frames[2 * first + (part["speaker"] == CUSTOMER) : 2 * (first + count) : 2] = hum
-    buffer = io.BytesIO()
-    with wave.open(buffer, "wb") as sound:
-        sound.setnchannels(2)
-        sound.setsampwidth(2)
-        sound.setframerate(RATE)
-        sound.writeframes(frames.tobytes())
-    return buffer.getvalue()
-
-
-@lru_cache
-def _second_of_hum(pitch: int) -> "array[int]":
-    """Return a tone that swells four times, as syllables do."""
-    turn = 2 * math.pi / RATE
-    return array("h", (int(6000 * math.sin(pitch * turn * n) * math.sin(2 * turn * n) ** 2) for n in range(RATE)))
 
 
 def seed() -> None:

@@ -101,7 +101,7 @@ def read(scope: Scope = ALL) -> Figures:
         "within": USUAL_WITHIN,
         "most_drops": MOST_DROPS,
         "queues": _queues(calls, scope),
-        "agents": _agents(scope),
+        "agents": board(scope),
         "campaigns": _campaigns(now, scope),
         "tickets": _tickets(now, scope),
         "hours": _hours(calls, due_tickets.of_day(midnight, scope)),
@@ -149,28 +149,6 @@ def _queues(calls: Day, scope: Scope) -> list[Figures]:
         )
     found.sort(key=lambda queue: queue["since"] or float("inf"))
     return found
-
-
-def _agents(scope: Scope) -> Figures:
-    now = board(scope)
-    rows = [
-        {
-            "id": row.agent.pk,
-            "login": row.agent.login,
-            "name": row.agent.full_name,
-            "status": row.current.status,
-            "pause": row.current.pause_name,
-            "next_pause": row.current.next_pause_name,
-            "since": _epoch(row.current.since),
-            "number": row.number,
-            "customer": row.customer,
-            "customer_url": row.customer_url,
-            "call": row.call,
-            "phone": row.phone,
-        }
-        for row in now.rows
-    ]
-    return {"counts": now.counts, "rows": rows, "hidden": now.hidden_count, "total": now.total}
 
 
 def _campaigns(now: datetime, scope: Scope) -> Figures:

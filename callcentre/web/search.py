@@ -17,8 +17,7 @@ from callcentre.core.scope import Scope
 from callcentre.core.search import Hit, SearchText
 from campaigns.admin.record_search import records
 from knowledgebase.admin.misses import articles
-from telephony.admin.agent_search import agents
-from telephony.admin.connection_search import calls
+from telephony.admin.connection_search import agents, calls
 from tickets.admin.chats import chats
 from tickets.admin.customer_search import companies, customers
 from tickets.admin.ticket_search import tickets

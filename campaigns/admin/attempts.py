@@ -144,15 +144,11 @@ class AttemptAdmin(UncountedMixin, ReadOnlyAdmin):
     def get_urls(self) -> list[URLPattern]:
         return [self.url_to("download/", self.download_view, "download"), *super().get_urls()]
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Attempt], search_term: str
-    ) -> tuple[QuerySet[Attempt], bool]:
-        if not search_term.strip():
-            return queryset, False
+    def found(self, request: HttpRequest, rows: QuerySet[Attempt], text: str) -> QuerySet[Attempt]:
         try:
-            return queryset.filter(number=normalise(search_term)), False
+            return rows.filter(number=normalise(text))
         except PhoneError:
-            return queryset.none(), False
+            return rows.none()
 
     @display(
         description=_("outcome"),

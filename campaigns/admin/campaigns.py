@@ -19,7 +19,7 @@ from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from callcentre.admin import Admin, actor_of, column, confirm_first, display, page_action
+from callcentre.admin import Admin, actor_of, column, confirm_first, display, needs, page_action
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.scope import RelatedDropdownFilter
 from callcentre.admin.theme import ModelForm
@@ -201,6 +201,10 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
         (_("Script"), {"classes": ("tab",), "fields": ("script",)}),
     )
 
+    readonly_fields = ("code_shown",)
+    has_view_records_permission = needs("campaigns.view_record")
+    has_import_permission = needs("campaigns.add_recordimport")
+
     code_shown = column(lambda campaign: campaign.code, description=_("id"))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Campaign]:
@@ -210,9 +214,6 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
     def get_fieldsets(self, request: HttpRequest, obj: Campaign | None = None) -> Any:
         """Show few fields of a new campaign, and the id of an existing one read-only: it never changes."""
         return self.fieldsets if obj else self.add_fieldsets
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Campaign | None = None) -> tuple[str, ...]:
-        return ("code_shown",) if obj else ()
 
     def get_inlines(self, request: HttpRequest, obj: Campaign | None = None) -> list[Any]:
         """Show none of a new campaign, whose statuses come from the dictionary, and no fields of a CRM campaign."""
@@ -342,16 +343,10 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
     def has_clone_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self.has_add_permission(request)
 
-    def has_view_records_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return request.user.has_perm("campaigns.view_record")
-
     @page_action(description=_("Records"), url_path="records", icon="contact_phone", permissions=["view_records"])
     def show_records(self, request: HttpRequest, object_id: str) -> HttpResponse:
         campaign = self.row_or_404(request, object_id, "view_records")
         return redirect(f"{reverse('admin:campaigns_record_changelist')}?campaign__id__exact={campaign.pk}")
-
-    def has_import_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return request.user.has_perm("campaigns.add_recordimport")
 
     @page_action(description=_("Import records"), url_path="import", icon="upload_file", permissions=["import"])
     def import_records(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -245,7 +245,7 @@ class DiallingSwitchAdmin(ReadOnlyAdmin):
     list_select_related = ("campaign",)
     list_filter = ("is_running",)
     fields = ("at", "what_in_words", "campaign", "reason", "actor_name")
-    readonly_fields = fields
+    fixed_fields = fields
     list_before_template = "admin/campaigns/all_dialling.html"
     # For the audit log.
     action_labels = SWITCHES
@@ -257,9 +257,6 @@ class DiallingSwitchAdmin(ReadOnlyAdmin):
 
     def get_fields(self, request: HttpRequest, obj: DiallingSwitch | None = None) -> tuple[str, ...]:
         return self.fields if obj else ("is_running", "reason")
-
-    def get_readonly_fields(self, request: HttpRequest, obj: DiallingSwitch | None = None) -> tuple[str, ...]:
-        return self.fields if obj else ()
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         newest = DiallingSwitch.objects.of_all().first()

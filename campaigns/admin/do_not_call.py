@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import Admin, UncountedMixin, actor_of, column, display
+from callcentre.admin import Admin, UncountedMixin, actor_of, column, display, never
 from callcentre.admin.scope import AutocompleteSelectFilter
 from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode, Invalid
@@ -58,27 +58,20 @@ class DoNotCallAdmin(UncountedMixin, Admin):
     search_help_text = _("Number in any spelling: the entries that forbid to call it")
     autocomplete_fields = ("campaign",)
     empty_for_all = "campaign"
+    # An entry is added, extended by adding it again, and deleted.
+    has_change_permission = never
     fault_fields = {"number": "phone_number", "prefix": "phone_number", "campaign_code": "campaign"}
     sentences = {ErrorCode.UNTIL_BEFORE_SINCE: _("The end must be after the beginning.")}
 
     shown = column(lambda entry: f"{entry.number}…" if entry.is_prefix else entry.phone_number, description=_("number"))
     campaign_shown = column(lambda entry: entry.campaign or _("all"), description=_("campaign"))
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse changes: an entry is added, extended by adding it again, and deleted."""
-        return False
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[DoNotCall], search_term: str
-    ) -> tuple[QuerySet[DoNotCall], bool]:
-        if not search_term.strip():
-            return queryset, False
+    def found(self, request: HttpRequest, rows: QuerySet[DoNotCall], text: str) -> QuerySet[DoNotCall]:
         try:
-            number = normalise(search_term)
+            number = normalise(text)
         except PhoneError:
-            return queryset.none(), False
-        found = DoNotCall.objects.covering(number).values_list("pk", flat=True)
-        return queryset.filter(pk__in=list(found)), False
+            return rows.none()
+        return rows.filter(pk__in=list(DoNotCall.objects.covering(number).values_list("pk", flat=True)))
 
     @display(description=_("holds now"), boolean=True)
     def holds(self, entry: DoNotCall) -> bool:

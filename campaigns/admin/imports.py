@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
-from callcentre.admin import actor_of
+from callcentre.admin import actor_of, needs
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.jobs import JobAdmin
 from callcentre.admin.scope import RelatedDropdownFilter, offer_within, scope_of
@@ -66,13 +66,11 @@ class RecordImportAdmin(JobAdmin):
     search_fields = ("file_name", "campaign__code", "campaign__name")
     search_help_text = _("File or campaign")
     sentences = {ErrorCode.CONFLICT: _("Another user has started this import already.")}
+    has_add_permission = needs("campaigns.add_recordimport")
 
     class Media:
         css = {"all": ["campaigns/import.css"]}
         js = ["campaigns/import.js"]
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return request.user.has_perm("campaigns.add_recordimport")
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return bool(super().has_view_permission(request, obj)) or self.has_add_permission(request)

@@ -101,19 +101,16 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
     search_fields = ("number",)
     search_help_text = _("Number in any spelling, or identifier")
     autocomplete_fields = ("agent",)
+    readonly_fields = ("number_shown", "campaign_link", "customer", "called_at", "created_at")
     sentences = SENTENCES
     change_form_before_template = "admin/campaigns/record_notice.html"
 
     # The list
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Record], search_term: str
-    ) -> tuple[QuerySet[Record], bool]:
-        if not search_term.strip():
-            return queryset, False
-        ids = record_search.ids_of(search_term, integer_of(request.GET.get(CAMPAIGN)), scope_of(request))
+    def found(self, request: HttpRequest, rows: QuerySet[Record], text: str) -> QuerySet[Record]:
+        ids = record_search.ids_of(text, integer_of(request.GET.get(CAMPAIGN)), scope_of(request))
         most = record_search.MAX_FOUND
-        return self.rows_found(request, queryset, ids, most, is_cut=len(ids) == most), False
+        return self.rows_found(request, rows, ids, most, is_cut=len(ids) == most)
 
     @display(description=_("status"), label={status.value: colour for status, colour in STATUS_COLOURS.items()})
     def state(self, record: Record) -> tuple[str, str]:
@@ -172,9 +169,6 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         if obj:
             fieldsets.append((_("Dates"), {"fields": ["called_at", "created_at"]}))
         return fieldsets
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Record | None = None) -> tuple[str, ...]:
-        return ("number_shown", "campaign_link", "customer", "called_at", "created_at") if obj else ()
 
     @display(description=_("phone number"))
     def number_shown(self, record: Record) -> str:

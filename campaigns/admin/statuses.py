@@ -28,10 +28,7 @@ class DictionaryStatusAdmin(InstalledNamesMixin, Admin):
     list_display_links = ("both_names",)
     fields = ("name", "system_status", "is_success", "is_wrong_number", "order")
     search_fields = ("name",)
-
-    def get_readonly_fields(self, request: HttpRequest, obj: DictionaryStatus | None = None) -> tuple[str, ...]:
-        """Fix the system status of an existing entry: statuses of campaigns have a copy of it."""
-        return ("system_status",) if obj else ()
+    fixed_fields = ("system_status",)  # statuses of campaigns have a copy of it
 
 
 @admin.register(CampaignGroup)

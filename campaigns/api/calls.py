@@ -74,11 +74,10 @@ class ResultViewSet(ApiViewSet):
             ErrorCode.RECORD_NOT_FOUND,
         ],
     )
-    def give(self, request: Request, connection_id: str) -> Response:
+    def give(self, request: Request, connection_id: str) -> None:
         connection = connection_or_404(connection_id)
         values, faults = self.read(ResultInput)
         give_result(connection, self.actor, faults, **values)
-        return Response(status=204)
 
 
 class AgentCallViewSet(ApiViewSet):
@@ -147,11 +146,10 @@ class PreviewViewSet(ApiViewSet):
         body=SkipInput,
         conflicts=[ErrorCode.NO_OFFER],
     )
-    def skip(self, request: Request, login: str) -> Response:
+    def skip(self, request: Request, login: str) -> None:
         agent = agent_or_404(login)
         values, faults = self.read(SkipInput)
         previews.skip(agent, self.actor, faults, **values)
-        return Response(status=204)
 
 
 def _record(principal: Principal, code: str, record_id: int | None) -> dict[str, Any] | None:

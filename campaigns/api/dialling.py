@@ -107,25 +107,22 @@ class DiallingViewSet(ApiViewSet):
         "Start the dialling of a campaign",
         "The dialler calls its records while it is active, in its dates and hours, and agents are free.",
     )
-    def start(self, request: Request, code: str) -> Response:
+    def start(self, request: Request, code: str) -> None:
         start_dialling(campaign_or_404(code), self.actor)
-        return Response(status=204)
 
     @operation(
         "pause_dialling", "Pause the dialling of a campaign", "No new call is placed. Calls that ring or talk go on."
     )
-    def pause(self, request: Request, code: str) -> Response:
+    def pause(self, request: Request, code: str) -> None:
         pause_dialling(campaign_or_404(code), self.actor)
-        return Response(status=204)
 
     @operation(
         "stop_dialling",
         "Stop the dialling of a campaign",
         "No new call is placed, and calls that are not answered yet are hung up.",
     )
-    def stop(self, request: Request, code: str) -> Response:
+    def stop(self, request: Request, code: str) -> None:
         stop_dialling(campaign_or_404(code), self.actor)
-        return Response(status=204)
 
 
 class AllDiallingViewSet(ApiViewSet):
@@ -145,10 +142,9 @@ class AllDiallingViewSet(ApiViewSet):
         "Off: no call of any campaign is placed from the next second on. Calls that ring or talk go on.",
         body=SwitchInput,
     )
-    def switch(self, request: Request) -> Response:
+    def switch(self, request: Request) -> None:
         values, faults = self.read(SwitchInput)
         switch_dialling(self.actor, faults, **values)
-        return Response(status=204)
 
 
 OUTCOMES = [outcome.value for outcome in Attempt.Outcome if outcome != Attempt.Outcome.NOT_DIALLED]

@@ -148,9 +148,8 @@ class DoNotCallViewSet(ApiViewSet):
     @operation(
         "delete_do_not_call", "Delete a do-not-call entry", "Records with the number may be called again at once."
     )
-    def destroy(self, request: Request, pk: str) -> Response:
+    def destroy(self, request: Request, pk: str) -> None:
         remove_entry(get_or_404(DoNotCall.objects.all(), pk, ErrorCode.DO_NOT_CALL_NOT_FOUND), self.actor)
-        return Response(status=204)
 
 
 class DoNotCallBatchViewSet(ApiViewSet):

@@ -8,6 +8,7 @@ from rest_framework.response import Response
 
 from callcentre.api.field_tables import properties, property_of
 from callcentre.api.fields import BooleanField, TextField
+from callcentre.api.filters import BooleanFilter, FilterSet, IdFilter, InstantFilter, ListFilter, TextFilter
 from callcentre.api.openapi import (
     Schema,
     array,
@@ -28,7 +29,6 @@ from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, NotFound
 from callcentre.core.parsing import Reject, parse_boolean, parse_text
 from callcentre.core.phone import PhoneError, normalise
 from campaigns.api.batches import MOST_ITEMS, items_of, messages_of
-from campaigns.api.filters import RecordFilterSet
 from campaigns.api.serializers import (
     RecordEditInput,
     RecordInput,
@@ -38,12 +38,25 @@ from campaigns.api.serializers import (
     record_fields_data,
 )
 from campaigns.dialling.why import TEXTS, explain_number
-from campaigns.models import AdditionalNumber, Record, record_rows
+from campaigns.models import AdditionalNumber, Record, SystemStatus, record_rows
 from campaigns.models.record_fields import BY_NAME, RECORD_FIELDS
 from campaigns.models.record_rows import customers_of_records
 from campaigns.models.rules import facts_or_404
 from campaigns.verbs.new_records import NewRecord, add_records
 from campaigns.verbs.record_edits import Edit, edit_records
+
+
+class RecordFilterSet(FilterSet):
+    system_status = ListFilter(choices=SystemStatus.values, help_text="One or more system statuses.")
+    status_id = IdFilter(help_text="A status of the campaign.")
+    agent_login = TextFilter(field_name="agent__login", help_text="Agent the record is assigned to.")
+    user_login = TextFilter(field_name="agent__login", help_text="The same as `agent_login`.")
+    identifier = TextFilter(help_text="Unique identifier of the record.")
+    next_call_date_from = InstantFilter(field_name="next_call_at", lookup_expr="gte", help_text="First next call.")
+    next_call_date_to = InstantFilter(
+        field_name="next_call_at", lookup_expr="lte", is_upper_bound=True, help_text="Last next call."
+    )
+    has_agent = BooleanFilter(field_name="agent", lookup_expr="isnull", exclude=True, help_text="Assigned or not.")
 
 
 class RecordBatchItem(RecordEditInput):
@@ -207,7 +220,7 @@ class RecordViewSet(ApiViewSet):
         errors=[ErrorCode.NUMBER_AMBIGUOUS],
         conflicts=[ErrorCode.RECORD_BUSY],
     )
-    def update(self, request: Request, code: str, phone_number: str) -> Response:
+    def update(self, request: Request, code: str, phone_number: str) -> None:
         facts = facts_or_404(code)
         faults: list[Fault] = []
         (is_searching,) = _flags(request, faults, "search_in_additional_numbers")
@@ -224,7 +237,6 @@ class RecordViewSet(ApiViewSet):
             raise NotFound(ErrorCode.RECORD_NOT_FOUND)
         if edit.faults:
             raise Invalid(edit.faults)
-        return Response(status=204)
 
 
 class RecordBatchViewSet(ApiViewSet):

@@ -97,11 +97,10 @@ class CampaignViewSet(ApiViewSet):
         body=CampaignEditInput,
         is_partial=True,
     )
-    def update(self, request: Request, code: str) -> Response:
+    def update(self, request: Request, code: str) -> None:
         campaign = campaign_or_404(code)
         values, faults = self.read(CampaignEditInput, is_partial=True)
         edit_campaign(campaign, self.actor, faults, **values)
-        return Response(status=204)
 
     @operation(
         "clone_campaign",
@@ -129,11 +128,10 @@ class CampaignViewSet(ApiViewSet):
         is_extension=False,
         body=LoginsInput,
     )
-    def add_agents(self, request: Request, code: str) -> Response:
+    def add_agents(self, request: Request, code: str) -> None:
         campaign = campaign_or_404(code)
         values, faults = self.read(LoginsInput)
         add_agents(campaign, self.actor, values.get("logins", ()), faults)
-        return Response(status=204)
 
     @operation(
         "remove_campaign_agents",
@@ -141,11 +139,10 @@ class CampaignViewSet(ApiViewSet):
         "Agents who are not in it are no fault. If one of the logins is unknown, none is taken out.",
         body=LoginsInput,
     )
-    def remove_agents(self, request: Request, code: str) -> Response:
+    def remove_agents(self, request: Request, code: str) -> None:
         campaign = campaign_or_404(code)
         values, faults = self.read(LoginsInput)
         remove_agents(campaign, self.actor, values.get("logins", ()), faults)
-        return Response(status=204)
 
     @operation(
         "list_campaign_statuses",

@@ -23,7 +23,7 @@ from campaigns.models import Campaign
 from campaigns.models.dialling import DiallerState
 from telephony.calls.candidates import ORDER_OF_WAITS, WAITS, values_at
 from telephony.models.connection import IS_ANSWERED_WITHOUT_AGENT
-from telephony.models.skill import IS_ABLE, SKILL_OF_MEMBER
+from telephony.models.skill import IS_ABLE, SKILLS_OF_MEMBER
 
 # An older state belongs to a dialler that has died: its campaign wants no agent.
 FRESH = timedelta(seconds=6)
@@ -53,17 +53,17 @@ SELECT place FROM (
 )
 _MEMBERS = Statement("""
 SELECT place, agent_id FROM (
-  SELECT m.queue_id AS place, m.agent_id, m.priority FROM telephony_queuemember m {skill_of_member} WHERE {is_able}
+  SELECT m.queue_id AS place, m.agent_id, m.priority FROM telephony_queuemember m {skills_of_member} WHERE {is_able}
   UNION ALL
   SELECT -campaign_id, agent_id, 0 FROM campaigns_campaign_agents
 ) AS members
 WHERE place = ANY(%(places)s) AND agent_id = ANY(%(agents)s) ORDER BY priority
-""").of(skill_of_member=SKILL_OF_MEMBER, is_able=IS_ABLE)
+""").of(skills_of_member=SKILLS_OF_MEMBER, is_able=IS_ABLE)
 _CALLERS = Statement("""
 SELECT count(*) FROM ({waits}) w
 WHERE w.queue_id IN (
-  SELECT m.queue_id FROM telephony_queuemember m {skill_of_member} WHERE m.agent_id = ANY(%(agents)s) AND {is_able})
-""").of(waits=WAITS, skill_of_member=SKILL_OF_MEMBER, is_able=IS_ABLE)
+  SELECT m.queue_id FROM telephony_queuemember m {skills_of_member} WHERE m.agent_id = ANY(%(agents)s) AND {is_able})
+""").of(waits=WAITS, skills_of_member=SKILLS_OF_MEMBER, is_able=IS_ABLE)
 
 
 @dataclass(frozen=True, slots=True)

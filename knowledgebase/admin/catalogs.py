@@ -23,6 +23,7 @@ class CatalogAdmin(Admin):
     list_display = ("name", "language", "categories_count", "articles_count", "identifier")
     search_fields = ("name",)
     inlines = (CategoryInline,)
+    readonly_fields = ("identifier",)
 
     categories_count = column(lambda catalog: int(vars(catalog)["category_count"]), description=_("categories"))
     articles_count = column(lambda catalog: int(vars(catalog)["article_count"]), description=_("published articles"))
@@ -30,9 +31,6 @@ class CatalogAdmin(Admin):
 
     def get_fields(self, request: HttpRequest, obj: Catalog | None = None) -> Any:
         return ("name", "language", *(("identifier",) if obj else ()))
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Catalog | None = None) -> Any:
-        return ("identifier",)
 
     def for_list(self, rows: QuerySet[Catalog]) -> QuerySet[Catalog]:
         """Add the counts. A join of both would count each pair."""

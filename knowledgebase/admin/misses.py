@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from callcentre.admin import ReadOnlyAdmin, actor_of, confirm_first, display
+from callcentre.admin import ReadOnlyAdmin, actor_of, confirm_first, display, needs
 from callcentre.admin.scope import RelatedDropdownFilter
 from callcentre.core.audit import AuditAction, record
 from callcentre.core.scope import ALL, Scope
@@ -48,6 +48,7 @@ class SearchMissAdmin(ReadOnlyAdmin):
     readonly_fields = fields
     has_own_history = True  # read-only: Django's history would be empty
     actions = ("dismiss",)
+    has_dismiss_permission = needs("knowledgebase.delete_searchmiss")
 
     @display(description=_("query"), ordering="query")
     def asked(self, miss: SearchMiss) -> str:
@@ -63,6 +64,3 @@ class SearchMissAdmin(ReadOnlyAdmin):
                 record(actor_of(request), AuditAction.DISMISS_SEARCHES, changes={"count": [None, count]})
         sentence = ngettext("%(count)s search dismissed.", "%(count)s searches dismissed.", count)
         self.say_done(request, sentence, count)
-
-    def has_dismiss_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("knowledgebase.delete_searchmiss")

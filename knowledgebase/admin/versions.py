@@ -10,7 +10,17 @@ from django.utils.html import escape, format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin, actor_of, column, display, link, page_action
+from callcentre.admin import (
+    ChangeMixin,
+    ReadOnlyAdmin,
+    UncountedMixin,
+    actor_of,
+    column,
+    display,
+    link,
+    needs,
+    page_action,
+)
 from callcentre.core.integers import integer_of
 from knowledgebase.comparison import compare
 from knowledgebase.models import Article, ArticleChange, ArticleVersion
@@ -76,6 +86,7 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
     readonly_fields = fields
     has_own_history = True  # read-only: Django's history would be empty
     actions_detail = ("compare", "restore")
+    has_restore_permission = needs("knowledgebase.change_article")
 
     removed_summary = column(lambda version: removed_in_words(version.removed) or "–", description=_("taken out"))
 
@@ -133,9 +144,6 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
             comparison=compare(older.title, older.content, newer.title, newer.content),
             back_url=self.url_of("change", version.pk),
         )
-
-    def has_restore_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return request.user.has_perm("knowledgebase.change_article")
 
     @page_action(description=_("Restore"), url_path="restore", icon="restore", permissions=["restore"])
     def restore(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 
-from callcentre.admin import actor_of, column
+from callcentre.admin import actor_of, column, needs
 from callcentre.admin.jobs import FileJobAdmin
 from callcentre.admin.scope import scope_of
 from callcentre.core.errors import Conflict, Invalid
@@ -78,6 +78,8 @@ class ExportAdmin(ReportPage, FileJobAdmin):
     search_fields = ("actor_name",)
     search_help_text = _("Who asked")
 
+    has_add_permission = needs("reports.add_export")
+
     name = column(lambda export: export.file_name, description=_("report"))
 
     class Media:
@@ -86,9 +88,6 @@ class ExportAdmin(ReportPage, FileJobAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Export]:
         return of_open_reports(super().get_queryset(request), request.user)
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return request.user.has_perm("reports.add_export")
 
     def get_urls(self) -> list[URLPattern]:
         others = [(kind, partial(self.report_view, kind=kind), partial(self.chart_view, kind=kind)) for kind in OTHERS]

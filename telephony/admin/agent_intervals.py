@@ -30,8 +30,7 @@ from callcentre.admin.scope import AutocompleteSelectFilter, AutocompleteSelectM
 from callcentre.core.counted import Spans
 from callcentre.core.parsing import INT32
 from callcentre.core.times import second
-from telephony.admin.state_labels import COLOURS, length, moment
-from telephony.admin.undeletable import Undeletable
+from telephony.admin.state_labels import COLOURS, Undeletable, length, moment
 from telephony.models import AgentSession, AgentState, Connection, Offer, Pause
 
 AGENT = "agent__id__exact"

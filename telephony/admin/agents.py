@@ -18,12 +18,12 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from callcentre.admin import Admin, actor_of, column, confirm_first, display, link, page_action
 from callcentre.admin.base import MAX_SELECTED
 from callcentre.admin.scope import RelatedDropdownFilter, scope_of
+from callcentre.core.actor import Actor
 from callcentre.core.integers import integer_of
 from telephony.admin.new_agent import new_agent_view
 from telephony.admin.queues import AgentSkillInline
-from telephony.admin.state_labels import COLOURS, LABELS, label_of, length, moment
+from telephony.admin.state_labels import COLOURS, LABELS, Undeletable, label_of, length, moment
 from telephony.admin.supervision import ReasonForm, reason_form
-from telephony.admin.undeletable import Undeletable
 from telephony.current_states import LOGGED_OUT, Current, current_states
 from telephony.models import Agent, AgentGroup, AgentState, Pause, Queue
 from telephony.verbs import presence
@@ -69,6 +69,14 @@ class PauseForm(ReasonForm):
     )
 
 
+def _pause(agent: Agent, actor: Actor, pause: Pause, reason: str) -> bool:
+    return presence.pause(agent, actor, pause.pk, reason=reason)
+
+
+def _paused(form: PauseForm) -> str:
+    return _now("paused for %(pause)s") % {"pause": form.cleaned_data["pause"]}
+
+
 @admin.register(Agent)
 class AgentAdmin(Undeletable, Admin):
     """Agents, their phones and their present states."""
@@ -76,13 +84,7 @@ class AgentAdmin(Undeletable, Admin):
     list_display = ("login", "full_name", "state", "since", "number", "group", "outbound_mode", "is_active")
     list_display_links = ("login", "full_name")
     list_further = ("name", "surname", "email", "has_line", "created_at", "updated_at", "id")
-    list_filter = (
-        "is_active",
-        StateFilter,
-        "outbound_mode",
-        ("group", RelatedDropdownFilter),
-        QueueFilter,
-    )
+    list_filter = ("is_active", StateFilter, "outbound_mode", ("group", RelatedDropdownFilter), QueueFilter)
     list_select_related = ("group",)
     search_fields = ("login", "name", "surname", "number", "email")
     search_help_text = _("Login, name, number or e-mail")
@@ -141,8 +143,6 @@ class AgentAdmin(Undeletable, Admin):
     def new_agent(self, request: HttpRequest) -> HttpResponse:
         return new_agent_view(self, request)
 
-    # Actions on one agent
-
     def _apply(self, request: HttpRequest, agents: Iterable[Agent], verb: Callable[[Agent], object], label: str) -> int:
         """Apply a verb to each agent, log it, and return the number of successes."""
 
@@ -153,50 +153,39 @@ class AgentAdmin(Undeletable, Admin):
 
         return self.apply_to_each(request, agents, apply)
 
-    def _apply_to_one(
-        self, request: HttpRequest, agent: Agent, verb: Callable[[Agent], object], label: str
+    def _force(
+        self, request: HttpRequest, object_id: str, form: Any, verb: Callable[..., object], said: Any, **texts: Any
     ) -> HttpResponse:
-        if self._apply(request, [agent], verb, label):
-            self.message_user(request, f"{agent}: {label}", messages.SUCCESS)
+        """Ask for the reason and the like, then apply the verb with that to one agent."""
+        agent = self.row_or_404(request, object_id)
+        if not form.is_valid():
+            return self.action_page(request, form=form, obj=agent, **texts)
+        if self._apply(request, [agent], lambda one: verb(one, actor_of(request), **form.cleaned_data), said(form)):
+            self.message_user(request, f"{agent}: {said(form)}", messages.SUCCESS)
         return redirect(self.back_url(request, agent))
 
     @page_action(description=_("Log out"), url_path="log-out", icon="logout", permissions=["change"])
     def log_out(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        agent, actor, form = self.row_or_404(request, object_id), actor_of(request), reason_form(request)
-        if request.method != "POST" or not form.is_valid():
-            intro = _now("The session ends. A call goes on, and the agent gets no other.")
-            title, submit = _now("Log an agent out"), _now("Log out")
-            return self.action_page(request, title=title, submit=submit, form=form, obj=agent, intro=intro)
-        why = form.cleaned_data
-        return self._apply_to_one(request, agent, lambda one: presence.log_out(one, actor, **why), _now("logged out"))
+        intro = _now("The session ends. A call goes on, and the agent gets no other.")
+        texts = {"title": _now("Log an agent out"), "submit": _now("Log out"), "intro": intro}
+        return self._force(
+            request, object_id, reason_form(request), presence.log_out, lambda form: _now("logged out"), **texts
+        )
 
     @page_action(description=_("Pause"), url_path="pause", icon="pause_circle", permissions=["change"])
     def pause(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        agent, actor = self.row_or_404(request, object_id), actor_of(request)
-        form = PauseForm(request.POST or None)
-        if request.method == "POST" and form.is_valid():
-            pause = form.cleaned_data["pause"]
-            label = _now("paused for %(pause)s") % {"pause": pause}
-            reason = form.cleaned_data["reason"]
-            return self._apply_to_one(
-                request, agent, lambda one: presence.pause(one, actor, pause.pk, reason=reason), label
-            )
         pauses = [(pause.pk, pause.name) for pause in Pause.objects.active()]
-        intro = _now("Choose the pause.")
-        title, submit = _now("Pause an agent"), _now("Pause")
-        return self.action_page(
-            request, title=title, submit=submit, form=form, obj=agent, intro=intro, buttons=("pause", pauses)
-        )
+        texts = {"title": _now("Pause an agent"), "submit": _now("Pause"), "intro": _now("Choose the pause.")}
+        form = PauseForm(request.POST or None)
+        return self._force(request, object_id, form, _pause, _paused, **texts, buttons=("pause", pauses))
 
     @page_action(description=_("Set ready"), url_path="free", icon="play_circle", permissions=["change"])
     def free(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        agent, actor, form = self.row_or_404(request, object_id), actor_of(request), reason_form(request)
-        if request.method != "POST" or not form.is_valid():
-            intro = _now("A pause or the wrap-up after a call ends: the agent gets calls again.")
-            title, submit = _now("Set an agent ready"), _now("Set ready")
-            return self.action_page(request, title=title, submit=submit, form=form, obj=agent, intro=intro)
-        label, why = pgettext("agent", "ready"), form.cleaned_data
-        return self._apply_to_one(request, agent, lambda one: presence.free(one, actor, **why), label)
+        intro = _now("A pause or the wrap-up after a call ends: the agent gets calls again.")
+        texts = {"title": _now("Set an agent ready"), "submit": _now("Set ready"), "intro": intro}
+        return self._force(
+            request, object_id, reason_form(request), presence.free, lambda form: pgettext("agent", "ready"), **texts
+        )
 
     def has_message_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return bool(request.user.has_perm("telephony.add_agentmessage"))
@@ -205,8 +194,6 @@ class AgentAdmin(Undeletable, Admin):
     def message(self, request: HttpRequest, object_id: str) -> HttpResponse:
         agent = self.row_or_404(request, object_id, "view")
         return redirect(f"{reverse('admin:telephony_agentmessage_send')}?agent={agent.pk}")
-
-    # Actions on several agents
 
     @admin.action(description=_("Log out"), permissions=["change"])
     @confirm_first(_("The sessions end. Calls go on, and the agents get no others."))
@@ -235,9 +222,7 @@ class AgentAdmin(Undeletable, Admin):
                 selected=chosen,
                 intro=intro % {"count": len(chosen)},
             )
-        pause, reason = form.cleaned_data["pause"], form.cleaned_data["reason"]
-        label = _now("paused for %(pause)s") % {"pause": pause}
-        count = self._apply(request, chosen, lambda one: presence.pause(one, actor, pause.pk, reason=reason), label)
+        count = self._apply(request, chosen, lambda one: _pause(one, actor, **form.cleaned_data), _paused(form))
         self.say_done(request, ngettext("%(count)s agent is paused.", "%(count)s agents are paused.", count), count)
         return None
 

@@ -20,7 +20,6 @@ from telephony.customers import customers_of, name_beside, pages_of_customers
 from telephony.models import Connection, Recording
 from telephony.numbers import comparable
 
-# The styles of the pages that show players or words.
 CONVERSATION_STYLES = {"all": ("telephony/transcription.css",)}
 
 
@@ -83,7 +82,6 @@ class CallsAdmin(UncountedMixin, ReadOnlyAdmin):
         return queryset, False
 
     def complete_rows(self, rows: Sequence[Any]) -> None:
-        """Add the customers, the names of campaigns and the recordings of the calls."""
         calls = [call_of(row) for row in rows]
         by_number = customers_of({comparable(call.customer_number) for call in calls if not call.customer_id})
         ids = {}
@@ -124,7 +122,6 @@ class CallPartsAdmin(CallsAdmin):
 
 
 def recordings_of(calls: Iterable[Any]) -> dict[int, list[Recording]]:
-    """Return the recordings of the calls, in one query."""
     found: dict[int, list[Recording]] = defaultdict(list)
     for recording in Recording.objects.filter(connection__in=[call.pk for call in calls]).order_by("id"):
         found[recording.connection_id].append(recording)

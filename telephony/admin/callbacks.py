@@ -64,10 +64,7 @@ class CallBackAdmin(CustomerColumn, UncountedMixin, ReadOnlyAdmin):
     list_display = ("asked", "number", "customer", "queue", "shown_state", "result", "attempts", "login", "place")
     list_display_links = ("asked",)
     list_further = ("origin", "not_before", "wait", "caller_call", "last_call", "id")
-    list_filter = (
-        *(("state", ChoicesDropdownFilter), ("queue", AutocompleteSelectMultipleFilter)),
-        CountedCallBacks,
-    )
+    list_filter = (*(("state", ChoicesDropdownFilter), ("queue", AutocompleteSelectMultipleFilter)), CountedCallBacks)
     date_column = "created_at"
     list_select_related = ("queue", "agent", "caller", "connection")
     search_fields = ("number",)
@@ -154,7 +151,6 @@ class MissedCallerAdmin(CallPartsAdmin):
         return super().get_queryset(request).select_related(*self.list_select_related)
 
     def complete_rows(self, rows: Sequence[Any]) -> None:
-        """Add the customers, and the last call to the number."""
         super().complete_rows(rows)
         tries = {pk: rest for pk, *rest in rows_of(_TRIES, [[row.pk for row in rows]])}
         for row in rows:

@@ -1,4 +1,4 @@
-"""Searches of connections by indexes alone, the newest first."""
+"""Searches of agents, few rows that are read without an index, and of calls, by indexes alone, the newest first."""
 
 from datetime import datetime
 from typing import Any
@@ -9,13 +9,31 @@ from callcentre.core.scope import ALL, Scope
 from callcentre.core.search import Hit, SearchText, candidates, ids_inside, read_by_list, union
 from callcentre.core.statements import rows_of
 from callcentre.core.times import second
-from telephony.admin.agent_search import AGENT_NAMES
 from telephony.call_lookups import of_keys, registered_branches
-from telephony.models import Connection
+from telephony.models import Agent, Connection
 from telephony.models.connection import UID
 from telephony.numbers import comparable
 
-# The most results of a search.
+AGENT_NAMES = "callcentre_name(login || ' ' || name, surname)"
+_AGENTS = """
+SELECT id, login, name, surname, number, is_active FROM telephony_agent a
+WHERE ({words} OR number <> '' AND number = %(text)s OR email <> '' AND UPPER(email) LIKE UPPER(%(address)s)){inside}
+ORDER BY is_active DESC, login LIMIT %(shown)s
+"""
+
+
+def agents(search: SearchText, count: int, scope: Scope = ALL) -> list[Hit]:
+    """Return agents by login, name, SIP number or address, active ones first."""
+    if not search.patterns:
+        return []
+    statement = _AGENTS.format(words=search.like_words(AGENT_NAMES), inside=scope.sql(Agent, "a"))
+    rows = rows_of(statement, {**search.parameters, "shown": count, **scope.by_column})
+    return [
+        Hit(pk, f"{login} ({full})" if (full := f"{name} {surname}".strip()) else login, (number,) if number else ())
+        for pk, login, name, surname, number, _is_active in rows
+    ]
+
+
 MAX_FOUND = 500
 # The calls among which parts of calls are found: not every call has a recording.
 MOST_OF_PARTS = 1_000
@@ -110,25 +128,15 @@ def _hit(row: tuple[Any, ...]) -> Hit:
 
 
 def newest_with_result(
-    direction: str,
-    disposition: str,
-    since: datetime | None,
-    until: datetime | None,
-    *,
-    count: int,
-    scope: Scope = ALL,
+    direction: str, disposition: str, since: datetime | None, until: datetime | None, *, count: int, scope: Scope = ALL
 ) -> list[int]:
     """Return the keys of the newest connections with a direction and a result; "" stands for any."""
-    return _ids(
-        _OF_RESULTS.format(inside=scope.sql(Connection, "c")),
-        directions=[direction] if direction else Connection.Direction.values,
-        dispositions=[disposition] if disposition else ["", *Connection.Disposition.values],
-        since=since or "-infinity",
-        until=until or "infinity",
-        most=count,
+    values = {
+        "directions": [direction] if direction else Connection.Direction.values,
+        "dispositions": [disposition] if disposition else ["", *Connection.Disposition.values],
+        "since": since or "-infinity",
+        "until": until or "infinity",
+        "most": count,
         **scope.by_column,
-    )
-
-
-def _ids(statement: str, **values: object) -> list[int]:
-    return [pk for (pk,) in rows_of(statement, values)]
+    }
+    return [pk for (pk,) in rows_of(_OF_RESULTS.format(inside=scope.sql(Connection, "c")), values)]

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets
-from django.db.models import Model, QuerySet
+from django.db.models import DateTimeField, Model, QuerySet
 from django.http import HttpRequest
 from django.template.defaultfilters import floatformat
 from django.utils.translation import gettext_lazy as _
@@ -17,7 +17,7 @@ from callcentre.admin import DatesFilter, column, display
 from callcentre.admin.lists import rows_up_to, takes_all_rows
 from callcentre.admin.scope import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter, scope_of
 from callcentre.core.times import second
-from telephony import causes
+from telephony import causes, models
 from telephony.admin import connection_search
 from telephony.admin.call_columns import CallsAdmin, players_of, recordings_of
 from telephony.admin.queues import waiting_of
@@ -26,23 +26,12 @@ from telephony.admin.state_labels import minutes
 from telephony.admin.supervision import SupervisionPages, course_of
 from telephony.admin.topics import topic_of
 from telephony.admin.transcriptions import conversation_of
-from telephony.models import (
-    CallCommand,
-    CallQuality,
-    Connection,
-    Consultation,
-    Leg,
-    Offer,
-    Supervision,
-    Talk,
-    Transfer,
-)
 
 COLOURS: dict[str, str] = {
-    Connection.Disposition.ANSWERED: "success",
-    Connection.Disposition.BUSY: "warning",
-    Connection.Disposition.NO_ANSWER: "warning",
-    Connection.Disposition.FAILED: "danger",
+    models.Connection.Disposition.ANSWERED: "success",
+    models.Connection.Disposition.BUSY: "warning",
+    models.Connection.Disposition.NO_ANSWER: "warning",
+    models.Connection.Disposition.FAILED: "danger",
     "": "info",
 }
 GOING_ON = "open"
@@ -67,7 +56,7 @@ class _ResultFilter(DropdownFilter):
         super().__init__(request, params, model, model_admin)
         self.per_page = model_admin.list_per_page
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Connection]) -> QuerySet[Connection]:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[models.Connection]) -> QuerySet[models.Connection]:
         value = self.value() or ""
         if value == GOING_ON:
             return queryset.open()  # type: ignore[attr-defined, no-any-return]
@@ -75,7 +64,9 @@ class _ResultFilter(DropdownFilter):
             return queryset
         queryset = queryset.filter(**{self.parameter_name: value})
         given = request.GET
-        is_second = self.parameter_name == "disposition" and given.get("direction") in Connection.Direction.values
+        is_second = (
+            self.parameter_name == "disposition" and given.get("direction") in models.Connection.Direction.values
+        )
         if (
             takes_all_rows(request)
             or is_second
@@ -86,7 +77,7 @@ class _ResultFilter(DropdownFilter):
         rows = rows_up_to(given, self.per_page)
         disposition = given.get("disposition", "")
         pair = {"direction": given.get("direction", ""), "disposition": disposition, self.parameter_name: value}
-        if pair["disposition"] not in Connection.Disposition.values:
+        if pair["disposition"] not in models.Connection.Disposition.values:
             pair["disposition"] = ""
         since, until = getattr(request, "span", (None, None))
         scope = scope_of(request)
@@ -97,19 +88,19 @@ class _ResultFilter(DropdownFilter):
 class DirectionFilter(_ResultFilter):
     title = _("direction")
     parameter_name = "direction"
-    values = Connection.Direction.values
+    values = models.Connection.Direction.values
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
-        return Connection.Direction.choices
+        return models.Connection.Direction.choices
 
 
 class DispositionFilter(_ResultFilter):
     title = _("result")
     parameter_name = "disposition"
-    values = Connection.Disposition.values
+    values = models.Connection.Disposition.values
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
-        return [(GOING_ON, _("goes on")), *Connection.Disposition.choices]
+        return [(GOING_ON, _("goes on")), *models.Connection.Disposition.choices]
 
 
 class _PartInline(TabularInline):
@@ -138,100 +129,84 @@ class _PartInline(TabularInline):
         return super().get_queryset(request).select_related(*related)  # type: ignore[no-any-return]
 
 
-def _instant(name: str, description: Any) -> Any:
-    """Return a column that shows an instant to the second."""
-    return column(lambda row: second(getattr(row, name)) or "–", description=description)
-
-
-def _reason(row: Connection | Consultation | Leg | Supervision) -> str:
+@display(description=_("reason"))
+def _reason(row: Any) -> str:
     return causes.shown(row.cause_text) or "–"
-
-
-class OfferInline(_PartInline):
-    model = Offer
-    fields = ("agent", "queue", "offered", "outcome", "answered", "ended", "transferred")
-    offered, answered = _instant("offered_at", _("offered")), _instant("answered_at", _("answered"))
-    ended, transferred = _instant("ended_at", _("ended")), _instant("transferred_at", _("transferred"))
-    verbose_name_plural = _("offers to agents")
-
-
-class TalkInline(_PartInline):
-    model = Talk
-    fields = ("agent", "queue", "started", "ended")
-    started, ended = _instant("started_at", _("start")), _instant("ended_at", _("end"))
-    verbose_name_plural = _("talks")
 
 
 def _figure(name: str, description: Any) -> Any:
     """Return a column that shows a mean and the worst value, with one decimal."""
 
-    def shown(row: CallQuality) -> str:
+    def shown(row: models.CallQuality) -> str:
         values = getattr(row, name), getattr(row, f"{name}_worst")
         return "–" if None in values else " / ".join(floatformat(value, 1) for value in values)
 
-    return column(shown, description=description)
+    return display(description=description)(shown)
 
 
-class QualityInline(_PartInline):
-    model = CallQuality
-    fields = ("agent", "mean_loss", "mean_jitter", "mean_round_trip")
-    mean_loss = _figure("loss", _("loss in %, mean / worst"))
-    mean_jitter = _figure("jitter", _("jitter in ms, mean / worst"))
-    mean_round_trip = _figure("round_trip", _("round trip in ms, mean / worst"))
+@display(description=_("note"))
+def _note(transfer: models.Transfer) -> str:
+    """Return the note, or the target that was not reached and the translated reason."""
+    number, colon, reason = transfer.note.partition(": ")
+    return f"{number}{colon}{causes.shown(reason)}" or "–"
 
 
-class TransferInline(_PartInline):
-    model = Transfer
-    fields = ("moment", "actor_name", "from_queue", "from_agent", "queue", "number", "reason")
-    moment = _instant("at", _("time"))
+def _part(model: Any, fields: str, *, title: Any = None, **columns: Any) -> Any:
+    """Return the table of the rows of a model that belong to a call.
 
-    @display(description=_("note"))
-    def reason(self, transfer: Transfer) -> str:
-        """Return the target that was not reached, and the translated reason."""
-        number, colon, reason = transfer.note.partition(": ")
-        return f"{number}{colon}{causes.shown(reason)}" or "–"
+    Instants are shown to the second, fields with a column in `columns` by that.
+    """
 
+    def shown(name: str) -> Any:
+        field = None if name in columns else model._meta.get_field(name)
+        if isinstance(field, DateTimeField):
+            return display(description=field.verbose_name)(lambda row: second(getattr(row, name)) or "–")
+        return columns.get(name, name)
 
-class ConsultationInline(_PartInline):
-    model = Consultation
-    fields = ("from_agent", "agent", "queue", "number", "asked", "up", "joined", "ended", "reason", "note")
-    asked, up = _instant("asked_at", _("asked")), _instant("up_at", _("picked up"))
-    joined, ended = _instant("joined_at", _("with the customer from")), _instant("ended_at", _("ended"))
-    reason = column(_reason, description=_("reason"))
+    names = tuple(map(shown, fields.split()))
+    values = {"model": model, "fields": names, "verbose_name_plural": title or model._meta.verbose_name_plural}
+    return type(f"{model.__name__}Inline", (_PartInline,), values)
 
 
-class SupervisionInline(_PartInline):
-    model = Supervision
-    fields = ("agent", "course", "up", "ended", "actor_name", "reason")
-    up, ended = _instant("up_at", _("from")), _instant("ended_at", _("to"))
-    course = column(course_of, description=_("modes"))
-    reason = column(_reason, description=_("reason"))
-    verbose_name_plural = _("supervisors")
-
-
-class LegInline(_PartInline):
-    model = Leg
-    fields = ("role", "number", "agent", "state", "asked", "up", "ended", "cause", "reason", "tech_cause")
-    asked, up = _instant("asked_at", _("asked for")), _instant("up_at", _("up"))
-    ended = _instant("ended_at", _("ended"))
-    reason = column(_reason, description=_("reason"))
-
-
-class CommandInline(_PartInline):
-    model = CallCommand
-    fields = ("asked", "kind", "actor_name", "done", "error", "why")
-    why = column(lambda command: command.arguments.get("reason") or "–", description=_("reason"))
-    asked, done = _instant("created_at", _("asked")), _instant("done_at", _("done"))
-
-
+PARTS = (
+    _part(
+        models.Offer, "agent queue offered_at outcome answered_at ended_at transferred_at", title=_("offers to agents")
+    ),
+    _part(models.Talk, "agent queue started_at ended_at"),
+    _part(models.Transfer, "at actor_name from_queue from_agent queue number note", note=_note),
+    _part(
+        models.Consultation,
+        "from_agent agent queue number asked_at up_at joined_at ended_at cause_text note",
+        cause_text=_reason,
+    ),
+    _part(
+        models.Supervision,
+        "agent modes up_at ended_at actor_name cause_text",
+        title=_("supervisors"),
+        modes=display(description=_("modes"))(course_of),
+        cause_text=_reason,
+    ),
+    _part(
+        models.Leg, "role number agent state asked_at up_at ended_at cause cause_text tech_cause", cause_text=_reason
+    ),
+    _part(
+        models.CallQuality,
+        "agent loss jitter round_trip",
+        loss=_figure("loss", _("loss in %, mean / worst")),
+        jitter=_figure("jitter", _("jitter in ms, mean / worst")),
+        round_trip=_figure("round_trip", _("round trip in ms, mean / worst")),
+    ),
+    _part(
+        models.CallCommand,
+        "created_at kind actor_name done_at error arguments",
+        arguments=display(description=_("reason"))(lambda command: command.arguments.get("reason") or "–"),
+    ),
+)
 # Parts of which the call itself says whether it has some.
-FLAGS: dict[Any, Any] = {
-    TalkInline: lambda call: call.has_talks,
-    SupervisionInline: lambda call: call.is_supervised,
-}
+FLAGS = {models.Talk: "has_talks", models.Supervision: "is_supervised"}
 
 
-@admin.register(Connection)
+@admin.register(models.Connection)
 class ConnectionAdmin(SupervisionPages, CallsAdmin):
     """Calls, their results, recordings and words."""
 
@@ -258,10 +233,7 @@ class ConnectionAdmin(SupervisionPages, CallsAdmin):
         (_("Course"), {"fields": (("start", "ring_seconds"), ("answer", "wait_seconds"), ("end", "talk"))}),
         (_("End of the call"), {"fields": (("hung_up_by", "request_of"), ("cause", "reason"))}),
     )
-    inlines = (
-        *(OfferInline, TalkInline, TransferInline, ConsultationInline, SupervisionInline, LegInline, QualityInline),
-        CommandInline,
-    )
+    inlines = PARTS
     actions_detail = ("monitor", "end_call")
     change_form_outer_before_template = "admin/telephony/call.html"
     change_form_outer_after_template = "admin/telephony/connection.html"
@@ -287,29 +259,28 @@ class ConnectionAdmin(SupervisionPages, CallsAdmin):
         for call in rows:
             call.players = recordings.get(call.pk, [])
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Connection]:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[models.Connection]:
         return super().get_queryset(request).select_related("agent", "queue")
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Connection | None = None) -> list[str]:
+    def get_readonly_fields(self, request: HttpRequest, obj: models.Connection | None = None) -> list[str]:
         return flatten_fieldsets(self.fieldsets)
 
-    def get_inlines(self, request: HttpRequest, obj: Connection | None) -> Any:
-        """Return the inlines that have rows for this call."""
-        return [
-            inline
-            for inline in self.inlines
-            if obj and (FLAGS[inline](obj) if inline in FLAGS else inline.model.objects.filter(connection=obj).exists())
-        ]
+    def get_inlines(self, request: HttpRequest, obj: models.Connection | None) -> Any:
+        def has_rows(model: Any) -> bool:
+            flag = FLAGS.get(model)
+            return bool(getattr(obj, flag) if flag else model.objects.filter(connection=obj).exists())
+
+        return [inline for inline in self.inlines if obj and has_rows(inline.model)]
 
     @display(description=_("result"), label=COLOURS)
-    def result(self, call: Connection) -> tuple[str, str]:
+    def result(self, call: models.Connection) -> tuple[str, str]:
         if call.cause_text == causes.NO_CONNECTION:
             return call.disposition, causes.shown(call.cause_text)
         return call.disposition, str(call.get_disposition_display() or call.get_state_display())
 
     @display(description=_("result"))
-    def outcome(self, call: Connection) -> str:
+    def outcome(self, call: models.Connection) -> str:
         return self.result(call)[1]
 
-    def page_context(self, request: HttpRequest, obj: Connection | None) -> dict[str, Any]:
+    def page_context(self, request: HttpRequest, obj: models.Connection | None) -> dict[str, Any]:
         return topic_of(obj) | conversation_of(request, obj) | waiting_of(request, obj) if obj else {}

@@ -19,8 +19,8 @@ from callcentre.admin import Admin, Inline, display, page_action
 from callcentre.admin.theme import ModelForm
 from callcentre.core.deletions import FileRemoval
 from telephony import sounds
-from telephony.admin.undeletable import Undeletable
-from telephony.calls import menus
+from telephony.admin.state_labels import Undeletable
+from telephony.calls import prompts
 from telephony.models import Menu, MenuEntry, Prompt
 from telephony.samples import BYTES, RATE
 from telephony.wav import to_telephone
@@ -118,7 +118,6 @@ def _box(kind: str, text: str) -> SafeString:
     return format_html('<span class="cc-menu-box cc-menu-{}">{}</span>', kind, text)
 
 
-# The most keys of one trial.
 MOST_KEYS = 100
 # The end of the wait for a key, in the address of a trial.
 NO_KEY = "t"
@@ -165,11 +164,11 @@ class MenuAdmin(Undeletable, Admin):
         """Walk through the menu from its beginning, by the keys in the address; nothing is stored."""
         menu: Menu = self.row_or_404(request, object_id, "view")
         keys = [key for key in request.GET.get("keys", "") if key in f"0123456789*#{NO_KEY}"][:MOST_KEYS]
-        way, lines = menus.Way(menu=menu), []
+        way, lines = prompts.Way(menu=menu), []
         for steps, key in enumerate(keys, start=1):
             if way.menu is None:
                 break
-            way = menus.after(way.menu, way.tries, steps, "" if key == NO_KEY else key, timezone.now())
+            way = prompts.after(way.menu, way.tries, steps, "" if key == NO_KEY else key, timezone.now())
             lines.append((_now("no key") if key == NO_KEY else key, spelled(way)))
         typed = "".join(keys)
         pad = [(key, f"{typed}{key}") for key in "123456789*0#"]
@@ -183,8 +182,7 @@ class MenuAdmin(Undeletable, Admin):
         return self.page(request, "admin/telephony/menu_trial.html", menu, title=_now("Try the menu"), **context)
 
 
-def spelled(way: menus.Way) -> str:
-    """Return a sentence about what the caller hears next."""
+def spelled(way: prompts.Way) -> str:
     if way.menu:
         facts = {"menu": way.menu.name, "number": way.information}
         if way.is_wrong:

@@ -124,7 +124,6 @@ class NewAgentForm(ScopeForm, OwnPasswordForm, ModelForm):
         return Scope(*(None if ids is None else tuple(ids) for ids in chosen))
 
     def write(self) -> Agent:
-        """Write the user and the agent, or neither."""
         agent: Agent = self.instance
         with transaction.atomic():
             if self.wants_user:

@@ -18,45 +18,30 @@ from callcentre.admin.scope import scope_of
 from callcentre.admin.theme import ModelForm
 from callcentre.core.phone import normalise_prefix
 from callcentre.core.times import spell_length
-from telephony import queue_waits
+from telephony import models, queue_waits
 from telephony.admin.call_columns import CustomerColumn
 from telephony.admin.menus import PromptInline
-from telephony.admin.state_labels import length
-from telephony.admin.undeletable import Undeletable
+from telephony.admin.state_labels import Undeletable, length
 from telephony.calls.why_waiting import explain
 from telephony.customers import customers_of, name_beside, ticket_queues
 from telephony.leader_election import is_connected
-from telephony.models import (
-    Agent,
-    AgentSkill,
-    CallerPriority,
-    Connection,
-    OpeningHours,
-    Queue,
-    QueueMember,
-    RequiredSkill,
-    Skill,
-)
 from telephony.numbers import comparable, is_number
 
 
 class AgentSkillInline(Inline):
     tab = True
-    model = AgentSkill
+    model = models.AgentSkill
     fields = ("skill", "level")
     autocomplete_fields = ("skill",)
     verbose_name_plural = _("skills")
 
 
-class RequiredSkillInline(Inline):
-    tab = True
-    model = RequiredSkill
-    fields = ("skill", "level")
-    autocomplete_fields = ("skill",)
+class RequiredSkillInline(AgentSkillInline):
+    model = models.RequiredSkill
     verbose_name_plural = _("required skills")
 
 
-@admin.register(Skill)
+@admin.register(models.Skill)
 class SkillAdmin(Admin):
     """Skills that agents have and queues require."""
 
@@ -67,7 +52,7 @@ class SkillAdmin(Admin):
 
 class CallerPriorityForm(ModelForm):
     class Meta:
-        model = CallerPriority
+        model = models.CallerPriority
         fields = ("number", "steps", "remark")
 
     def clean_number(self) -> str:
@@ -79,7 +64,7 @@ class CallerPriorityForm(ModelForm):
         return number
 
 
-@admin.register(CallerPriority)
+@admin.register(models.CallerPriority)
 class CallerPriorityAdmin(CustomerColumn, Admin):
     """Callers who come before others, or after them."""
 
@@ -88,22 +73,22 @@ class CallerPriorityAdmin(CustomerColumn, Admin):
     search_fields = ("number", "remark")
     fields = ("number", "steps", "remark")
 
-    def save_model(self, request: HttpRequest, obj: CallerPriority, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: models.CallerPriority, form: Any, change: bool) -> None:
         found = customers_of([obj.number]).get(obj.number)
         obj.customer_id = found.id if found else None
         super().save_model(request, obj, form, change)
 
 
-def waiting_of(request: HttpRequest, call: Connection) -> dict[str, Any]:
+def waiting_of(request: HttpRequest, call: models.Connection) -> dict[str, Any]:
     """Return why no phone rings for a waiting caller: the context of `admin/telephony/why_waiting.html`.
 
     Agents outside the person's scope are counted, not named.
     """
-    if call.state != Connection.State.WAITING or call.waiting_since is None:
+    if call.state != models.Connection.State.WAITING or call.waiting_since is None:
         return {}
     if (why := explain(call, timezone.now())) is None:
         return {}
-    agents = scope_of(request).within(Agent.objects.filter(pk__in=[member.agent_id for member in why.members]))
+    agents = scope_of(request).within(models.Agent.objects.filter(pk__in=[member.agent_id for member in why.members]))
     seen = set(agents.order_by().values_list("pk", flat=True))
     members = [member for member in why.members if member.agent_id in seen]
     counts = {"before": why.place - 1, "others": len(why.members) - len(members)}
@@ -112,32 +97,28 @@ def waiting_of(request: HttpRequest, call: Connection) -> dict[str, Any]:
 
 class MemberInline(Inline):
     tab = True
-    model = QueueMember
+    model = models.QueueMember
     fields = ("agent", "priority")
     autocomplete_fields = ("agent",)
     verbose_name_plural = _("agents")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[QueueMember]:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[models.QueueMember]:
         return super().get_queryset(request).select_related("agent")
 
 
 class HoursInline(WeekdaysInline):
     tab = True
-    model = OpeningHours
+    model = models.OpeningHours
     fields = ("weekday", "opens_at", "closes_at")
 
 
 class QueueForm(ModelForm):
     voicemail_ticket_queue_id = forms.TypedChoiceField(
-        label=_("Tickets of messages in"),
-        required=False,
-        coerce=int,
-        empty_value=None,
-        widget=UnfoldAdminSelectWidget,
+        label=_("Tickets of messages in"), required=False, coerce=int, empty_value=None, widget=UnfoldAdminSelectWidget
     )
 
 
-@admin.register(Queue)
+@admin.register(models.Queue)
 class QueueAdmin(Undeletable, Admin):
     """Queues, with their waiting callers, estimated wait and free agents."""
 
@@ -164,10 +145,7 @@ class QueueAdmin(Undeletable, Admin):
     fieldsets = (
         (None, {"fields": ("name", "number", "is_active", "priority", "step_seconds")}),
         (_("Agents' work"), {"fields": ("ring_seconds", "wrap_up_seconds", "topic_minutes")}),
-        (
-            _("Waiting"),
-            {"fields": ("longest_wait_seconds", "most_waiting", "overflow_queue", "overflow_number")},
-        ),
+        (_("Waiting"), {"fields": ("longest_wait_seconds", "most_waiting", "overflow_queue", "overflow_number")}),
         (_("Prompts"), {"fields": ("music_class", "prompt_seconds", "prompt_language")}),
         (_("Voicemail"), {"fields": ("has_voicemail", "voicemail_seconds", "voicemail_ticket_queue_id")}),
         (
@@ -207,17 +185,17 @@ class QueueAdmin(Undeletable, Admin):
         seconds = queue.situation.estimated_seconds
         return "–" if seconds is None else spell_length(seconds)
 
-    def page_context(self, request: HttpRequest, obj: Queue | None) -> dict[str, Any]:
+    def page_context(self, request: HttpRequest, obj: models.Queue | None) -> dict[str, Any]:
         if obj is None:
             return {}
         callers = [
-            (caller, name_beside(caller.number, caller.customer_label), length(caller.since))
+            (caller, name_beside(caller["number"], caller["customer_label"]), length(caller["since"]))
             for caller in queue_waits.callers(obj)
         ]
         return {"callers": callers, "is_open": obj.is_open(timezone.now())}
 
     @admin.action(description=_("Activate"), permissions=["change"])
-    def activate(self, request: HttpRequest, queues: QuerySet[Queue]) -> None:
+    def activate(self, request: HttpRequest, queues: QuerySet[models.Queue]) -> None:
         count = queues.exclude(is_active=True).update(is_active=True, updated_at=timezone.now())
         sentence = ngettext("%(count)s queue activated.", "%(count)s queues activated.", count)
         self.say_done(request, sentence, count)
@@ -227,7 +205,7 @@ class QueueAdmin(Undeletable, Admin):
         _("The queues take no more callers: a new caller goes where the queue overflows, or is disconnected."),
         is_active=True,
     )
-    def deactivate(self, request: HttpRequest, queues: QuerySet[Queue]) -> None:
+    def deactivate(self, request: HttpRequest, queues: QuerySet[models.Queue]) -> None:
         count = queues.exclude(is_active=False).update(is_active=False, updated_at=timezone.now())
         sentence = ngettext("%(count)s queue deactivated.", "%(count)s queues deactivated.", count)
         self.say_done(request, sentence, count)

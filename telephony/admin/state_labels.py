@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any
 
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
@@ -44,7 +45,6 @@ def phone_label(phone: str, status: str) -> str:
 
 
 def moment(instant: datetime | None) -> str:
-    """Return an instant to the second."""
     return timezone.localtime(instant).strftime("%Y-%m-%d %H:%M:%S") if instant else ""
 
 
@@ -56,3 +56,10 @@ def length(since: datetime | None, until: datetime | None = None) -> str:
 def minutes(seconds: float) -> str:
     """Return the length, or a dash for 0."""
     return spell_length(seconds) if seconds else "–"
+
+
+class Undeletable:
+    """The admin of rows to which calls and the ledger refer. They are made inactive, not deleted."""
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False

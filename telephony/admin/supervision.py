@@ -1,7 +1,8 @@
 """The pages of supervisors: listening to a call, ending it, and messages to agents."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -16,7 +17,6 @@ from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from callcentre.admin import ReadOnlyAdmin, actor_of, column, cut, page_action, user_of
-from callcentre.admin.base import REFUSALS
 from callcentre.admin.dates import dates_filter
 from callcentre.admin.scope import AutocompleteSelectFilter, scope_of
 from callcentre.core.errors import ErrorCode
@@ -30,12 +30,7 @@ from telephony.verbs.agents import send_message
 
 Mode = Supervision.Mode
 LIVE = forms.Media(js=("callcentre/live.js",))
-# What a person can do who listens, and who does not yet.
-MODES = (
-    (Mode.LISTEN, _("Listen")),
-    (Mode.WHISPER, _("Whisper to the agent")),
-    (Mode.BARGE, _("Talk with both")),
-)
+MODES = ((Mode.LISTEN, _("Listen")), (Mode.WHISPER, _("Whisper to the agent")), (Mode.BARGE, _("Talk with both")))
 SENTENCES: Mapping[ErrorCode, Any] = {
     ErrorCode.PHONE_OCCUPIED: _("Your phone is in a call, or has a standing line. End it first."),
     ErrorCode.PHONE_NOT_CONNECTED: _("Open the window of your phone first, and wait until it is connected."),
@@ -107,7 +102,8 @@ class SupervisionPages(ReadOnlyAdmin):
         kinds |= dict.fromkeys((mode for mode, _label in MODES), CallCommand.Kind.MONITOR)
         if agent and agent.number and (kind := kinds.get(wanted)):
             mode = wanted if kind == CallCommand.Kind.MONITOR else ""
-            self._do(request, lambda: commands.ask_monitor(actor, call, kind, sip=agent.number, mode=mode))
+            verb = partial(commands.ask_monitor, actor, kind=kind, sip=agent.number, mode=mode)
+            self.apply_to_each(request, [call], verb, subject=lambda one: "")
         return redirect(request.path)
 
     @page_action(description=_("End the call"), url_path="end", icon="call_end", permissions=["monitor"])
@@ -116,20 +112,14 @@ class SupervisionPages(ReadOnlyAdmin):
         form = reason_form(request)
         if request.method == "POST" and form.is_valid():
             reason, actor = form.cleaned_data["reason"], actor_of(request)
-            if self._do(request, lambda: commands.ask_end(actor, call, reason)):
+            if self.apply_to_each(
+                request, [call], lambda one: commands.ask_end(actor, one, reason), subject=lambda one: ""
+            ):
                 self.message_user(request, _now("The call is ended."), messages.SUCCESS)
             return redirect(self.back_url(request, call))
         intro = _now("All parties are hung up.")
         title = submit = _now("End the call")
         return self.action_page(request, title=title, submit=submit, form=form, obj=call, intro=intro)
-
-    def _do(self, request: HttpRequest, verb: Callable[[], object]) -> bool:
-        try:
-            verb()
-        except REFUSALS as error:
-            self.say_refused(request, error)
-            return False
-        return True
 
 
 def course_of(row: Supervision) -> str:
@@ -139,9 +129,7 @@ def course_of(row: Supervision) -> str:
 
 class MessageForm(forms.Form):
     text = forms.CharField(
-        label=_("Message"),
-        max_length=AgentMessage.LONGEST,
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
+        label=_("Message"), max_length=AgentMessage.LONGEST, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3})
     )
     agent = forms.ModelChoiceField(
         label=_("Agent"),

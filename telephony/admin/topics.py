@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import Admin, Inline, column
 from callcentre.admin.scope import RelatedDropdownFilter
-from telephony.admin.undeletable import Undeletable
+from telephony.admin.state_labels import Undeletable
 from telephony.models import Connection, ConnectionTopic, EvaluationCriterion, Topic, TopicField, TopicGroup
 
 

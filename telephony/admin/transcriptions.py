@@ -4,16 +4,16 @@ The page of a call shows it with `telephony/_recordings.html` and `telephony/_tr
 `conversation_of`.
 """
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.core.files.storage import default_storage
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -26,7 +26,6 @@ from callcentre.admin import DeletableMixin, UncountedChangeList, actor_of, colu
 from callcentre.admin.scope import scope_of
 from callcentre.core.audit import AuditAction, record_once
 from callcentre.core.times import spell_length
-from telephony.admin.audio_ranges import sound
 from telephony.admin.call_columns import CallPartsAdmin, player_of
 from telephony.admin.state_labels import minutes
 from telephony.models import Connection, EvaluationCriterion, Recording, Transcription, TranscriptionUsage
@@ -53,18 +52,6 @@ SENTIMENTS = {
     "NEGATIVE": ("danger", _("negative")),
 }
 SPEAKERS = {USER: _("Agent"), CUSTOMER: _("Customer")}
-
-
-@dataclass(frozen=True, slots=True)
-class Utterance:
-    """An utterance in a conversation; `player` and `at` are its recording and its second there."""
-
-    speaker: str
-    who: str
-    clock: str
-    text: str
-    player: int | None
-    at: float
 
 
 def conversation_of(request: HttpRequest, connection: Connection) -> dict[str, Any]:
@@ -95,14 +82,16 @@ def conversation_of(request: HttpRequest, connection: Connection) -> dict[str, A
     }
 
 
-def _lines(parts: Sequence[Any], connection: Connection, recordings: Sequence[Recording]) -> list[Utterance]:
+def _lines(parts: Sequence[Any], connection: Connection, recordings: Sequence[Recording]) -> list[dict[str, Any]]:
+    """Return the utterances. `player` and `at` are the recording of each and its second there."""
     agent = connection.agent.full_name or connection.agent.login if connection.agent else ""
     lines = []
     for part in parts:
         speaker = part["speaker"]
         who = agent if speaker == USER and agent else str(SPEAKERS.get(speaker, _("Unknown speaker")))
         player, at = _heard_in(part["begin"], recordings)
-        lines.append(Utterance(speaker, who, spell_length(part["begin"]), part["text"], player, at))
+        said = {"speaker": speaker, "who": who, "clock": spell_length(part["begin"]), "text": part["text"]}
+        lines.append({**said, "player": player, "at": at})
     return lines
 
 
@@ -141,7 +130,6 @@ class TranscriptionAdmin(CallPartsAdmin):
     length = column(lambda words: minutes(words.seconds), description=_("length"))
 
     def for_list(self, rows: QuerySet[Transcription]) -> QuerySet[Transcription]:
-        """Leave the words out of the list."""
         return rows.defer("parts", "summary", "evaluated_criteria")
 
     @display(description=_("customer felt"))
@@ -243,3 +231,63 @@ class RecordingAdmin(DeletableMixin, CallPartsAdmin):
             raise Http404(_now("There is no such recording any more.")) from error
         record_once(actor_of(request), AuditAction.HEAR, recording)
         return sound(request, file.file or file, file.size, recording.filename)
+
+
+_RANGE = re.compile(r"bytes=([0-9]{0,15})-([0-9]{0,15})\Z")
+
+
+class Unsatisfiable(Exception):
+    """The requested range is beyond the end of the file."""
+
+
+def sound(request: HttpRequest, file: IO[bytes], size: int, filename: str) -> HttpResponseBase:
+    """Answer with the requested range of the file. Several ranges, or a malformed one, give the whole file."""
+    try:
+        span = _span(request.headers.get("Range", ""), size)
+    except Unsatisfiable:
+        file.close()
+        return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
+    first, last = span or (0, size - 1)
+    response = FileResponse(Part(file, first, last - first + 1), status=206 if span else 200)
+    if span:
+        response["Content-Range"] = f"bytes {first}-{last}/{size}"
+    response["Content-Length"] = str(last - first + 1)
+    response["Content-Type"] = "audio/wav"
+    response["Content-Disposition"] = f'inline; filename="{filename}"'
+    response["Accept-Ranges"] = "bytes"
+    response["X-Content-Type-Options"] = "nosniff"
+    response["Cache-Control"] = "private, no-cache"
+    return response
+
+
+def _span(header: str, size: int) -> tuple[int, int] | None:
+    """Return the first and the last byte of the requested range; None for the whole file."""
+    match = _RANGE.match(header.strip())
+    if match is None or match[1] == match[2] == "":
+        return None
+    if match[1] == "":  # the last bytes
+        if int(match[2]) == 0 or size == 0:
+            raise Unsatisfiable
+        return max(size - int(match[2]), 0), size - 1
+    first, last = int(match[1]), min(int(match[2] or size - 1), size - 1)
+    if match[2] and int(match[2]) < first:
+        return None
+    if first >= size:
+        raise Unsatisfiable
+    return first, last
+
+
+class Part:
+    """Some bytes of a file. A file, unlike a generator, occupies no thread while a paused player reads nothing."""
+
+    def __init__(self, file: IO[bytes], first: int, count: int) -> None:
+        file.seek(first)
+        self._file, self._left = file, count
+
+    def read(self, size: int = -1) -> bytes:
+        piece = self._file.read(self._left if size < 0 else min(size, self._left))
+        self._left -= len(piece)
+        return piece
+
+    def close(self) -> None:
+        self._file.close()

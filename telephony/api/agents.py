@@ -11,7 +11,7 @@ from telephony.calls import lines
 from telephony.current_states import current_states
 from telephony.models import Agent, AgentGroup, AgentMessage, Pause, Queue
 from telephony.models.agent_intervals import REASON_LENGTH
-from telephony.verbs import heartbeats, presence
+from telephony.verbs import presence
 from telephony.verbs.agents import edit_agent, send_message
 
 
@@ -89,8 +89,7 @@ AGENT_STATUS = shape(
         "The state.", "paused", enum=["logged_out", "free", "preview", "ringing", "talking", "wrap_up", "paused"]
     ),
     since=second(
-        "Its start: `YYYY-MM-DD hh:mm:ss`; an empty string for an agent who has never logged in.",
-        "2026-11-21 09:30:00",
+        "Its start: `YYYY-MM-DD hh:mm:ss`; an empty string for an agent who has never logged in.", "2026-11-21 09:30:00"
     ),
     pause_id=integer("The pause of a paused agent.", 2, nullable=True),
 )
@@ -201,7 +200,7 @@ class AgentViewSet(ApiViewSet):
         agent = agent_or_404(login)
         if not agent.sessions.filter(ended_at=None).exists():
             raise Invalid([Fault(ErrorCode.AGENT_NOT_LOGGED_IN)])
-        heartbeats.hear(agent.pk)
+        presence.hear(agent.pk)
         return Response(status=204)
 
     @operation(

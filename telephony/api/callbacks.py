@@ -1,6 +1,4 @@
 from collections.abc import Callable
-from datetime import datetime
-from typing import Any
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,7 +12,7 @@ from callcentre.core.errors import ErrorCode
 from callcentre.core.lookups import get_or_404
 from telephony.api.connections import NumberFilter
 from telephony.calls import callbacks
-from telephony.models import CallBack, Connection
+from telephony.models import CallBack
 
 
 class CallBackInput(Input):
@@ -35,21 +33,12 @@ class CallBackFilterSet(FilterSet):
     date_to = InstantFilter("created_at", lookup_expr="lte", is_upper_bound=True, help_text="Asked for at or before.")
 
 
-_COLUMNS = (
-    *("id", "queue_id", "number", "customer_id", "origin", "state", "disposition", "attempts", "wait_seconds"),
-    *("created_at", "waiting_since", "next_attempt_at", "ended_at", "agent__login"),
-    *("caller_id", "caller__created_at", "connection_id", "connection__created_at"),
-)
+_ROWS = CallBack.objects.select_related("agent", "caller", "connection")
 
 
-def _uid(name: str) -> Callable[[Any], str | None]:
+def _uid(name: str) -> Callable[[CallBack], str | None]:
     """Return what reads the id of the call that a row names."""
-
-    def read(row: Any) -> str | None:
-        began_at: datetime | None = row[f"{name}__created_at"]
-        return Connection(pk=row[f"{name}_id"], created_at=began_at).uid if began_at else None
-
-    return read
+    return lambda row: getattr(row, name).uid if getattr(row, name) else None
 
 
 CALLBACK = shape(
@@ -88,7 +77,7 @@ CALLBACK = shape(
     agent_login=text(
         "Agent of the last call; an empty string for none.",
         "agent1",
-        of=lambda row: row["agent__login"] or "",
+        of=lambda row: row.agent.login if row.agent else "",
         write=str,
     ),
     caller_connection_id=text("The call of the caller who waited.", "1416225570.341", nullable=True, of=_uid("caller")),
@@ -112,13 +101,13 @@ class CallBackViewSet(ApiViewSet):
     def list(self, request: Request) -> Response:
         paginator = LimitOffset()
         rows = CallBackFilterSet.filtered(request, CallBack.objects.order_by("-id"), paginator.faults(request))
-        found = paginator.paginate_queryset(rows, request, columns=_COLUMNS)
+        keys = paginator.keys_of_page(rows, request)
+        found = [] if keys is None else _ROWS.filter(pk__in=keys).order_by("-id")
         return paginator.get_paginated_response([CALLBACK.data(row) for row in found])
 
     @operation("read_callback", "Read a call-back", answer=CALLBACK)
     def retrieve(self, request: Request, callback_id: str) -> Response:
-        rows = CallBack.objects.values(*_COLUMNS)
-        return Response(CALLBACK.data(get_or_404(rows, callback_id, ErrorCode.CALLBACK_NOT_FOUND)))
+        return Response(CALLBACK.data(get_or_404(_ROWS, callback_id, ErrorCode.CALLBACK_NOT_FOUND)))
 
     @operation(
         "create_callback",

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -12,24 +14,28 @@ from telephony.models import CallCommand, Supervision
 from telephony.models.call_parts import LONGEST_NOTE
 from telephony.verbs import connections
 
+_ONCE = (
+    "It is carried out right after the answer, and after earlier commands to the call. If the call ends meanwhile, it"
+    " is dropped."
+)
+_NEED_TALK = (ErrorCode.CALL_OVER, ErrorCode.CALL_NOT_TALKING, ErrorCode.NO_CONNECTION_TO_PBX)
+NOT_A_NUMBER = (ErrorCode.PHONE_LETTERS, ErrorCode.PHONE_INVALID, ErrorCode.PHONE_TOO_LONG)
+
+
+def _sip(description: str, example: str = "109") -> TextField:
+    return TextField(description, max_length=100, example=example, errors=[ErrorCode.SIP_UNKNOWN])
+
+
+class SupervisorInput(Input):
+    sip = _sip("SIP number of the supervisor's phone.")
+
 
 class MonitorInput(Input):
-    sip = TextField(
-        "SIP number of the phone of an active agent, the supervisor.",
-        max_length=100,
-        example="109",
-        errors=[ErrorCode.SIP_UNKNOWN],
-    )
+    sip = _sip("SIP number of the phone of an active agent, the supervisor.")
     mode = ChoiceField(
         "`listen`: hear both. `whisper`: the agent hears the supervisor too. `barge`: all hear all.",
         choices=["listen", "whisper", "barge"],
         example="listen",
-    )
-
-
-class SupervisorInput(Input):
-    sip = TextField(
-        "SIP number of the supervisor's phone.", max_length=100, example="109", errors=[ErrorCode.SIP_UNKNOWN]
     )
 
 
@@ -45,17 +51,12 @@ SUPERVISION = shape(
 
 
 class CallInput(Input):
-    sip = TextField(
-        "SIP number of an active agent's phone, which rings first.",
-        max_length=100,
-        example="101",
-        errors=[ErrorCode.SIP_UNKNOWN],
-    )
+    sip = _sip("SIP number of an active agent's phone, which rings first.", "101")
     phone_number = TextField(
         "Number to be called once the agent has picked up, in any spelling.",
         max_length=100,
         example="+48 22 555 01 07",
-        errors=[ErrorCode.PHONE_LETTERS, ErrorCode.PHONE_INVALID, ErrorCode.PHONE_TOO_LONG],
+        errors=NOT_A_NUMBER,
     )
 
 
@@ -69,7 +70,7 @@ class TransferInput(Input):
         required=False,
         max_length=100,
         example="+48 22 555 01 99",
-        errors=[ErrorCode.PHONE_LETTERS, ErrorCode.PHONE_INVALID, ErrorCode.PHONE_TOO_LONG],
+        errors=NOT_A_NUMBER,
     )
     transfer_shortcut_id = IdField(
         "Transfer shortcut that names the queue or number.",
@@ -85,25 +86,34 @@ class TransferInput(Input):
     )
 
 
-_ONCE = (
-    "It is carried out right after the answer, and after earlier commands to the call. If the call ends meanwhile, it"
-    " is dropped."
-)
+def _command(
+    kind: CallCommand.Kind, name: str, title: str, text: str, *conflicts: ErrorCode
+) -> Callable[..., Response]:
+    """Return the operation that stores a command without further values."""
 
-_NEED_TALK = (ErrorCode.CALL_OVER, ErrorCode.CALL_NOT_TALKING, ErrorCode.NO_CONNECTION_TO_PBX)
+    @operation(name, title, f"{text} {_ONCE}".strip(), conflicts=[*_NEED_TALK, *conflicts])
+    def act(self: "CallViewSet", request: Request, connection_id: str) -> Response:
+        commands.ask(self.actor, connection_or_404(connection_id), kind, is_there=self.is_there)
+        return Response(status=204)
+
+    return act
 
 
-class CallViewSet(ApiViewSet):
-    """Placing calls, and commands to open calls."""
+class _CommandViewSet(ApiViewSet):
+    """Commands to open calls. Whether the switch is there is asked before the transaction of a retried one."""
 
-    area = "connections"
     is_there: bool | None = None
 
     def _look_for_the_switch(self, request: Request, connection_id: str) -> None:
         self.is_there = commands.is_switch_there()
 
-    prepare_hang_up = prepare_hold = prepare_resume = prepare_transfer = _look_for_the_switch
-    prepare_consult = prepare_join = prepare_hand_over = prepare_give_up = _look_for_the_switch
+
+class CallViewSet(_CommandViewSet):
+    """Placing calls, and commands to open calls."""
+
+    area = "connections"
+    prepare_hang_up = prepare_hold = prepare_resume = prepare_transfer = _CommandViewSet._look_for_the_switch
+    prepare_consult = prepare_join = prepare_hand_over = prepare_give_up = _CommandViewSet._look_for_the_switch
 
     @operation(
         "call",
@@ -133,26 +143,24 @@ class CallViewSet(ApiViewSet):
         connection = connection_or_404(connection_id)
         if reason := reason_of(self):
             commands.ask_end(self.actor, connection, reason, is_there=self.is_there)
-            return Response(status=204)
-        return self._ask(connection_id, CallCommand.Kind.HANG_UP)
+        else:
+            commands.ask(self.actor, connection, CallCommand.Kind.HANG_UP, is_there=self.is_there)
+        return Response(status=204)
 
-    @operation(
+    hold = _command(
+        CallCommand.Kind.HOLD,
         "hold_call",
         "Put a call on hold",
-        f"The customer hears music, the agent nothing. {_ONCE}",
-        conflicts=[*_NEED_TALK, ErrorCode.CALL_ON_HOLD],
+        "The customer hears music, the agent nothing.",
+        ErrorCode.CALL_ON_HOLD,
     )
-    def hold(self, request: Request, connection_id: str) -> Response:
-        return self._ask(connection_id, CallCommand.Kind.HOLD)
-
-    @operation(
+    resume = _command(
+        CallCommand.Kind.RESUME,
         "resume_call",
         "Resume a call that is on hold",
-        _ONCE,
-        conflicts=[*_NEED_TALK, ErrorCode.CALL_NOT_ON_HOLD, ErrorCode.CONSULTING],
+        "",
+        *(ErrorCode.CALL_NOT_ON_HOLD, ErrorCode.CONSULTING),
     )
-    def resume(self, request: Request, connection_id: str) -> Response:
-        return self._ask(connection_id, CallCommand.Kind.RESUME)
 
     @operation(
         "transfer_call",
@@ -183,64 +191,42 @@ class CallViewSet(ApiViewSet):
         body=TransferInput,
         errors=[ErrorCode.TRANSFER_TARGET],
         conflicts=[
-            *_NEED_TALK,
-            ErrorCode.CONSULTING,
-            ErrorCode.PHONE_OCCUPIED,
-            ErrorCode.PHONE_NOT_CONNECTED,
-            ErrorCode.NO_AGENT_READY,
+            *(*_NEED_TALK, ErrorCode.CONSULTING),
+            *(ErrorCode.PHONE_OCCUPIED, ErrorCode.PHONE_NOT_CONNECTED, ErrorCode.NO_AGENT_READY),
         ],
     )
     def consult(self, request: Request, connection_id: str) -> Response:
         return self._ask_transfer(connection_id, CallCommand.Kind.CONSULT)
 
-    @operation(
+    join = _command(
+        CallCommand.Kind.JOIN,
         "join_consultation",
         "Let the customer, the agent and the consulted party talk",
-        f"With `/hold` the customer hears music again, and the two others talk. {_ONCE}",
-        conflicts=[
-            *_NEED_TALK,
-            ErrorCode.NOT_CONSULTING,
-            ErrorCode.CALL_NOT_ON_HOLD,
-            ErrorCode.CONSULTED_RINGS,
-        ],
+        "With `/hold` the customer hears music again, and the two others talk.",
+        *(ErrorCode.NOT_CONSULTING, ErrorCode.CALL_NOT_ON_HOLD, ErrorCode.CONSULTED_RINGS),
     )
-    def join(self, request: Request, connection_id: str) -> Response:
-        return self._ask(connection_id, CallCommand.Kind.JOIN)
-
-    @operation(
+    hand_over = _command(
+        CallCommand.Kind.HAND_OVER,
         "hand_over_consultation",
         "Give the call to the consulted party",
         "The agent leaves, and wraps up. If the phone of the other still rings, the customer waits for it as in a"
-        f" transfer. {_ONCE}",
-        conflicts=[*_NEED_TALK, ErrorCode.NOT_CONSULTING],
+        " transfer.",
+        ErrorCode.NOT_CONSULTING,
     )
-    def hand_over(self, request: Request, connection_id: str) -> Response:
-        return self._ask(connection_id, CallCommand.Kind.HAND_OVER)
-
-    @operation(
+    give_up = _command(
+        CallCommand.Kind.RETURN,
         "end_consultation",
         "End the part of the consulted party",
-        f"The agent and the customer talk on. {_ONCE}",
-        conflicts=[*_NEED_TALK, ErrorCode.NOT_CONSULTING],
+        "The agent and the customer talk on.",
+        ErrorCode.NOT_CONSULTING,
     )
-    def give_up(self, request: Request, connection_id: str) -> Response:
-        return self._ask(connection_id, CallCommand.Kind.RETURN)
-
-    def _ask(self, connection_id: str, kind: CallCommand.Kind) -> Response:
-        commands.ask(self.actor, connection_or_404(connection_id), kind, is_there=self.is_there)
-        return Response(status=204)
 
 
-class SupervisionViewSet(ApiViewSet):
+class SupervisionViewSet(_CommandViewSet):
     """Supervisors in the calls of others."""
 
     area = "supervision"
-    is_there: bool | None = None
-
-    def _look_for_the_switch(self, request: Request, connection_id: str) -> None:
-        self.is_there = commands.is_switch_there()
-
-    prepare_monitor = prepare_unmonitor = prepare_take_over = _look_for_the_switch
+    prepare_monitor = prepare_unmonitor = prepare_take_over = _CommandViewSet._look_for_the_switch
 
     @operation("read_supervision", "List the supervisors in a call", answer=array(SUPERVISION))
     def retrieve(self, request: Request, connection_id: str) -> Response:

@@ -147,7 +147,6 @@ class TranscriptionExtras(FilterSet):
 
     @classmethod
     def wanted(cls, request: Request) -> set[str]:
-        """Return the names of the requested extras in the answer."""
         wanted, faults = set(), []
         for name, filter_ in cls.base_filters.items():
             try:
@@ -167,9 +166,7 @@ PART = shape(
     begin=number("Seconds from the start of the recording.", 4.2, minimum=0),
     end=number("When it ends, likewise.", 7.9, minimum=0),
     speaker=text(
-        "`USER` is the agent; `UNKNOWN` an unrecognised speaker.",
-        "CUSTOMER",
-        enum=["USER", "CUSTOMER", "UNKNOWN"],
+        "`USER` is the agent; `UNKNOWN` an unrecognised speaker.", "CUSTOMER", enum=["USER", "CUSTOMER", "UNKNOWN"]
     ),
     text=text("The words.", "I am calling about my invoice."),
 )

@@ -14,7 +14,7 @@ from callcentre.core.lookups import get_or_404
 from callcentre.core.parsing import Reject
 from telephony import queue_waits
 from telephony.api.connections import connection_or_404
-from telephony.models import ConnectionTopic, Queue, Topic, TopicField, TopicGroup
+from telephony.models import ConnectionTopic, Queue, Topic, TopicField, TopicGroup, TransferShortcut
 from telephony.models.topic import LONGEST_TEXT, GivenValue
 from telephony.verbs.topics import set_topic
 
@@ -259,7 +259,6 @@ class TopicViewSet(ApiViewSet):
 
 
 def topics_data(queue: Queue) -> dict[str, Any]:
-    """Return the active topics and fields of a queue."""
     topics = defaultdict(list)
     for topic in Topic.objects.active().filter(group__queue=queue):
         topics[topic.group_id].append(TOPIC.data(topic))
@@ -270,3 +269,36 @@ def topics_data(queue: Queue) -> dict[str, Any]:
         ],
         "custom_fields": [TOPIC_FIELD.data(field) for field in TopicField.objects.active().filter(queue=queue)],
     }
+
+
+SHORTCUT = shape(
+    "TransferShortcut",
+    "A frequent target of transfers: a queue or a number.",
+    transfer_shortcut_id=integer("The shortcut's id.", 1, of="pk"),
+    queue=text(
+        "Name of the queue; an empty string where the shortcut leads to a number.",
+        "Hotline",
+        of=lambda shortcut: shortcut.queue.name if shortcut.queue else "",
+    ),
+    number=text("The number; an empty string where the shortcut leads to a queue."),
+    icon=text(
+        "A PNG in Base64, at most 256 × 256; an empty string where there is none.", "iVBORw0KGgo=", of="icon_base64"
+    ),
+    name=text("The shortcut's name.", "Back to the hotline"),
+)
+
+
+class ShortcutViewSet(ApiViewSet):
+    """Frequent targets of transfers."""
+
+    area = "system"
+
+    @operation(
+        "list_transfer_shortcuts",
+        "List the transfer shortcuts",
+        "All of them, in the order of the back office.",
+        is_extension=False,
+        answer=array(SHORTCUT),
+    )
+    def list(self, request: Request) -> Response:
+        return Response([SHORTCUT.data(shortcut) for shortcut in TransferShortcut.objects.select_related("queue")])

@@ -5,8 +5,7 @@ from telephony.api.agents import AgentGroupViewSet, AgentViewSet, PauseViewSet
 from telephony.api.callbacks import CallBackViewSet
 from telephony.api.calls import CallViewSet, SupervisionViewSet
 from telephony.api.connections import ConnectionViewSet, TranscriptionViewSet
-from telephony.api.shortcuts import ShortcutViewSet
-from telephony.api.topics import QueueViewSet, TopicViewSet
+from telephony.api.topics import QueueViewSet, ShortcutViewSet, TopicViewSet
 
 path("login", "login", "Login of the agent.", "agent1", ErrorCode.AGENT_NOT_FOUND)
 path("connection_id", "id", "Id of the connection.", "1416225570.341", ErrorCode.CONNECTION_NOT_FOUND)

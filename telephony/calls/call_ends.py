@@ -15,11 +15,7 @@ from telephony.numbers import is_number
 
 Reason, State = MissedCaller.Reason, CallBack.State
 
-_REASONS = {
-    causes.QUEUE_CLOSED: Reason.CLOSED,
-    causes.QUEUE_FULL: Reason.FULL,
-    causes.NO_CHOICE: Reason.GAVE_UP,
-}
+_REASONS = {causes.QUEUE_CLOSED: Reason.CLOSED, causes.QUEUE_FULL: Reason.FULL, causes.NO_CHOICE: Reason.GAVE_UP}
 _HAS_AGENT = """
 SELECT EXISTS (
   SELECT FROM telephony_queuemember m JOIN telephony_agentsession s ON s.agent_id = m.agent_id AND s.ended_at IS NULL
@@ -37,7 +33,6 @@ RETURNING m.id
 
 
 def settle(connection: Connection, at: datetime) -> None:
-    """Settle what depends on a call that has just ended."""
     is_inbound = connection.direction == Connection.Direction.INBOUND
     if not is_inbound and connection.queue_id and not connection.campaign_code:
         _end_attempt(connection, at)
@@ -50,7 +45,6 @@ def settle(connection: Connection, at: datetime) -> None:
 
 
 def _reason(connection: Connection) -> str:
-    """Return why no agent answered the call."""
     # Who waited up to the limit may leave a message, and then hang up.
     has_waited = connection.cause_text == causes.WAITED_TOO_LONG
     has_given_up = connection.hung_up_by == Connection.Party.CUSTOMER and not has_waited

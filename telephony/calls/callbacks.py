@@ -16,21 +16,18 @@ from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
+from callcentre.core.changes import store
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
-from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.pubsub import publish
 from telephony import call_clock, causes, events
-from telephony.calls import call_ends, legs, voicemail
+from telephony.calls import call_ends, legs, prompts
 from telephony.customers import customers_of
 from telephony.models import Agent, CallBack, CallerPriority, CallerStep, Connection, Leg, Queue
-from telephony.numbers import comparable, is_number
+from telephony.numbers import comparable, is_number, read_number
 from telephony.switch.base import KeyPressed
 from telephony.verbs import presence
 
 Origin, State = CallBack.Origin, CallBack.State
-
-
-# Verbs
 
 
 def ask(
@@ -46,11 +43,8 @@ def ask(
 
     Raises Invalid, or Conflict if a call-back of the queue waits for the number already.
     """
-    faults, number = [*faults], ""
-    try:
-        number = normalise(phone_number) if phone_number else ""
-    except PhoneError as error:
-        faults.append(error.fault("phone_number"))
+    faults = [*faults]
+    number = read_number(phone_number, faults)
     queue = Queue.objects.active().filter(pk=queue_id).first() if queue_id else None
     if queue is None and not any(fault.field == "queue_id" for fault in faults):
         faults.append(Fault(ErrorCode.QUEUE_UNKNOWN, "queue_id"))
@@ -114,7 +108,7 @@ def take(connection: Connection, origin: str, at: datetime) -> bool:
     if queue is None or since is None or not is_waiting or not is_number(number):
         return False
     _add(queue, number, origin, waiting_since=since, caller=connection, customer_id=connection.customer_id)
-    voicemail.leave_queue(connection, at, CallerStep.Kind.CALLBACK, legs.NORMAL, causes.CALLED_BACK)
+    prompts.leave_queue(connection, at, CallerStep.Kind.CALLBACK, legs.NORMAL, causes.CALLED_BACK)
     return True
 
 
@@ -124,9 +118,6 @@ def is_due(connection: Connection, now: datetime) -> bool:
     if queue is None or since is None or not queue.callback_after_seconds or not is_number(connection.src_number):
         return False
     return (now - since).total_seconds() >= queue.callback_after_seconds
-
-
-# The turn of a call-back
 
 
 def is_attempt(connection: Connection) -> bool:
@@ -160,8 +151,7 @@ def ring(callback: CallBack, agent: Agent, now: datetime) -> None:
     connection.save(force_insert=True)
     call_clock.on_call(connection.pk, now)
     legs.bind_log_context(connection)
-    callback.state, callback.connection, callback.agent = State.CALLING, connection, agent
-    callback.save(update_fields=["state", "connection", "agent"])
+    store(callback, state=State.CALLING, connection=connection, agent=agent)
     events.connection_started(connection)
     at = legs.instant(connection, now)
     presence.ring(agent, connection, at)

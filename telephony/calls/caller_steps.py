@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db import transaction
 
 from telephony import call_clock, causes
-from telephony.calls import inbound, legs, menus, prompts, transfers, voicemail
+from telephony.calls import inbound, legs, prompts, transfers
 from telephony.channels import play_id
 from telephony.models import CallerMessage, CallerStep, Connection
 from telephony.switch.base import KeyPressed, Played
@@ -70,7 +70,7 @@ def go_on(pk: int, now: datetime) -> None:
     elif step.kind == Kind.MENU:
         _follow(connection, step, "", at)
     else:
-        voicemail.end(connection, at)
+        prompts.end_call(connection, at)
 
 
 def message_over(name: str) -> None:
@@ -80,7 +80,7 @@ def message_over(name: str) -> None:
         .values_list("recording__connection", flat=True)
         .first()
     ):
-        voicemail.hang_up_soon(connection_id)
+        prompts.hang_up_soon(connection_id)
 
 
 def restore(connection: Connection) -> bool:
@@ -92,9 +92,9 @@ def restore(connection: Connection) -> bool:
     if step is None or step.due_at is None:
         return False
     if connection.state == State.PLAYING:
-        voicemail.answer(connection)
+        prompts.answer(connection)
     if step.kind == Kind.RECORDING:
-        voicemail.record(step, connection)
+        prompts.record(step, connection)
         return True
     if not step.is_playing:
         return step.kind == Kind.MENU
@@ -102,27 +102,26 @@ def restore(connection: Connection) -> bool:
     if step.kind == Kind.QUEUE and connection.queue:
         return prompts.begin_in_queue(connection, connection.queue)
     if step.kind == Kind.MENU and step.menu:
-        menus.hear(connection, menus.Way(menu=step.menu, tries=step.tries), step.steps)
+        prompts.hear(connection, prompts.Way(menu=step.menu, tries=step.tries), step.steps)
     else:
-        voicemail.ask(step, connection, legs.instant(connection, call_clock.now()))
+        prompts.ask(step, connection, legs.instant(connection, call_clock.now()))
     return True
 
 
 def _go_on(connection: Connection, step: CallerStep, at: datetime) -> None:
-    """Go on after a sound."""
     if step.kind == Kind.MENU:
-        menus.await_key(step, connection)
+        prompts.await_key(step, connection)
     elif step.kind == Kind.QUEUE:
         prompts.rest(step, connection)
     else:
-        voicemail.heard(step, connection, at)
+        prompts.heard(step, connection, at)
 
 
 def _follow(connection: Connection, step: CallerStep, key: str, at: datetime) -> None:
     assert step.menu is not None
-    way = menus.after(step.menu, step.tries, step.steps, key, at)
+    way = prompts.after(step.menu, step.tries, step.steps, key, at)
     if way.menu:
-        menus.hear(connection, way, step.steps)
+        prompts.hear(connection, way, step.steps)
         return
     prompts.be_silent(step, None)
     if way.queue:
@@ -131,7 +130,7 @@ def _follow(connection: Connection, step: CallerStep, key: str, at: datetime) ->
         transfers.call_target(connection, way.number, at)
     else:
         connection.cause_text = causes.NO_CHOICE
-        voicemail.end(connection, at)
+        prompts.end_call(connection, at)
 
 
 @transaction.atomic

@@ -42,9 +42,7 @@ def hold_agent(agent: Agent, *, kind: str = StateKind.FREE) -> bool:
     The agent must be logged in and free, or in the state `kind`. One who needs a standing line is rung for it first.
     An answered call that waits for a free agent comes first.
     """
-    locked = ledger.lock(agent.pk)
-    is_free = locked.is_logged_in and locked.state is not None and locked.state.kind == kind
-    if not is_free or ledger.call_on_phone(agent.pk):
+    if not ledger.lock(agent.pk).is_in(kind) or ledger.call_on_phone(agent.pk):
         return False
     if kind == StateKind.FREE and campaign_hooks.is_wanted(agent.pk):
         return False
@@ -77,7 +75,7 @@ def call_with_agent(agent: Agent, target: Target, now: datetime, *, kind: str = 
 
 
 def _is_called_by_line(agent: Agent, kind: str) -> bool:
-    return agent.has_line and (kind == StateKind.FREE or lines.has_lasting(agent.pk))
+    return agent.has_line and (kind == StateKind.FREE or lines.lasting(agent.pk).exists())
 
 
 def call_number(target: Target, now: datetime) -> Connection:

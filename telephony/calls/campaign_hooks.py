@@ -28,7 +28,6 @@ class CampaignHooks:
         return None
 
     def is_wanted(self, agent_id: int) -> bool:
-        """Return whether an answered call waits that the agent can take by a line."""
         return False
 
     def joined(self, connection: Connection) -> None:
@@ -43,7 +42,6 @@ class CampaignHooks:
         return False
 
     def waiting(self) -> list[tuple[int, datetime]]:
-        """Return the answered calls that have no agent yet, each with its answer, in their order."""
         return []
 
     def dropped(self, connection: Connection, at: datetime) -> str:
@@ -71,10 +69,8 @@ def of(connection: Connection) -> CampaignHooks:
 
 
 def waiting() -> list[tuple[int, datetime]]:
-    """Return the answered calls that have no agent yet, each with its answer, in their order."""
     return _hooks.waiting()
 
 
 def is_wanted(agent_id: int) -> bool:
-    """Return whether an answered call waits for the agent, who is locked: then no other call may have the agent."""
     return _hooks.is_wanted(agent_id)

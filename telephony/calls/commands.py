@@ -60,11 +60,7 @@ def ask(
         # Requests at the same time wait for the lock. The check counts their commands.
         _check(legs.lock(connection.pk), kind, given)
         command = CallCommand.objects.create(
-            connection=connection,
-            kind=kind,
-            arguments=given,
-            created_at=timezone.now(),
-            **actor_columns(actor),
+            connection=connection, kind=kind, arguments=given, created_at=timezone.now(), **actor_columns(actor)
         )
         if entry:
             record(actor, entry[0], connection, changes=entry[1])
@@ -76,10 +72,18 @@ def _check(connection: Connection | None, kind: str, given: Mapping[str, Any]) -
     """Raise Conflict if the state of the call will not allow this once all earlier commands are done."""
     if connection is None:
         raise Conflict(ErrorCode.CALL_OVER)
-    state, is_on_hold = connection.state, connection.is_on_hold
-    is_reached = consultations.is_reached(connection) if kind in consultations.KINDS else None
     waiting = CallCommand.objects.filter(connection_id=connection.pk, done_at=None).order_by("id")
-    earlier = list(waiting.values_list("kind", "arguments"))
+    if obstacle := _obstacle(connection, kind, given, list(waiting.values_list("kind", "arguments"))):
+        raise Conflict(obstacle)
+
+
+def _obstacle(
+    connection: Connection, kind: str, given: Mapping[str, Any], earlier: Sequence[tuple[str, Mapping[str, Any]]] = ()
+) -> ErrorCode | None:
+    """Return why the call will not allow the command once all earlier ones are done, or None."""
+    state, is_on_hold = connection.state, connection.is_on_hold
+    # Whether the consulted party has picked up; None without one.
+    is_reached = consultations.is_reached(connection) if kind in consultations.KINDS else None
     for asked, arguments in earlier:
         match asked:
             case Kind.HANG_UP if not arguments.get("unless_answered"):
@@ -90,13 +94,11 @@ def _check(connection: Connection | None, kind: str, given: Mapping[str, Any]) -
                 is_on_hold = asked == Kind.HOLD
             case Kind.CONSULT | Kind.RETURN:
                 is_on_hold, is_reached = asked == Kind.CONSULT, False if asked == Kind.CONSULT else None
-    obstacle = _obstacle(state, kind, is_on_hold=is_on_hold, is_reached=is_reached)
-    if obstacle is None and kind == Kind.CONSULT:
-        obstacle = consultations.obstacle(connection, given)
-    if obstacle is None and kind in supervision.KINDS:
-        obstacle = supervision.obstacle(connection, kind, given, earlier)
-    if obstacle is not None:
-        raise Conflict(obstacle)
+    if obstacle := _obstacle_of_state(state, kind, is_on_hold=is_on_hold, is_reached=is_reached):
+        return obstacle
+    if kind in supervision.KINDS:
+        return supervision.obstacle(connection, kind, given, earlier)
+    return consultations.obstacle(connection, given) if kind == Kind.CONSULT else None
 
 
 def is_switch_there() -> bool:
@@ -183,11 +185,7 @@ _READERS: dict[str, Callable[[Any], dict[str, Any]]] = {
 }
 
 
-def _obstacle(state: str, kind: str, *, is_on_hold: bool, is_reached: bool | None) -> ErrorCode | None:
-    """Return why the state of a call does not allow the command, or None.
-
-    `is_reached`: whether the consulted party has picked up; None without one.
-    """
+def _obstacle_of_state(state: str, kind: str, *, is_on_hold: bool, is_reached: bool | None) -> ErrorCode | None:
     if state == State.ENDED:
         return ErrorCode.CALL_OVER
     if kind == Kind.HANG_UP or kind in supervision.KINDS:
@@ -206,7 +204,6 @@ def _obstacle(state: str, kind: str, *, is_on_hold: bool, is_reached: bool | Non
 
 
 def outstanding() -> list[tuple[int, int]]:
-    """Return the open commands, in order, each with its connection."""
     return list(CallCommand.objects.filter(done_at=None).order_by("id").values_list("id", "connection_id"))
 
 
@@ -237,12 +234,7 @@ def _carry_out(pk: int, connection_id: int, *, is_answered: bool) -> None:
     if connection is None or command is None:
         return
     now = timezone.now()
-    is_reached = consultations.is_reached(connection) if command.kind in consultations.KINDS else None
-    obstacle = _obstacle(connection.state, command.kind, is_on_hold=connection.is_on_hold, is_reached=is_reached)
-    if obstacle is None and command.kind == Kind.CONSULT:
-        obstacle = consultations.obstacle(connection, command.arguments)
-    if obstacle is None and command.kind in supervision.KINDS:
-        obstacle = supervision.obstacle(connection, command.kind, command.arguments)
+    obstacle = _obstacle(connection, command.kind, command.arguments)
     is_late = command.kind != Kind.HANG_UP and command.created_at < now - KEPT
     if obstacle is None and connection.state != State.QUEUED and (is_late or not is_answered):
         obstacle = ErrorCode.NO_CONNECTION_TO_PBX
@@ -273,11 +265,9 @@ def _transfer(connection: Connection, command: CallCommand, at: datetime) -> Non
     queue = Queue.objects.filter(pk=command.arguments.get("queue_id")).first()
     number, note = command.arguments.get("number", ""), command.arguments.get("note", "")
     target = transfers.agent_of(number) if number and connection.agent else None
+    to: dict[str, Any] = {"queue": queue, "number": number, "note": note, "target": target}
     # Out of the bridge first: a line hears silence outside only.
-    is_parted = connection.uses_line
-    transfers.hand_on(
-        connection, command.actor, at, queue=queue, number=number, note=note, target=target, is_parted=is_parted
-    )
+    transfers.hand_on(connection, command.actor, at, **to, is_parted=connection.uses_line)
     if queue:
         inbound.enter_queue(connection, queue, at)
     else:

@@ -12,11 +12,19 @@ from typing import Any
 from django.conf import settings
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import store
 from callcentre.core.errors import ErrorCode
 from callcentre.core.statements import Statement, rows_of
 from telephony import call_clock
 from telephony.calls import bridges, consulted, legs, lines, switch_requests, transfers
-from telephony.calls.candidates import CONDITIONS, MEMBERS, ORDER_OF_MEMBERS, values_at
+from telephony.calls.candidates import (
+    AGENT_MAY_BE_RUNG,
+    AGENTS,
+    MAY_BE_RUNG_FOR_WAIT,
+    MEMBERS,
+    ORDER_OF_MEMBERS,
+    values_at,
+)
 from telephony.models import Agent, CallCommand, Connection, Consultation, Leg, Queue
 from telephony.verbs import presence
 
@@ -28,9 +36,15 @@ _FREE_AGENT = Statement("""
 SELECT candidate.agent_id
 FROM (SELECT %(connection)s::bigint AS connection_id, NULL::bigint AS callback_id, %(queue)s::bigint AS queue_id) w
 CROSS JOIN LATERAL (
-  SELECT m.agent_id {members} WHERE m.queue_id = w.queue_id AND {may_be_rung} ORDER BY {order_of_members} LIMIT 1
+  SELECT m.agent_id FROM ({members}) m
+  WHERE m.queue_id = w.queue_id AND {agent_may_be_rung} AND {may_be_rung_for_wait} ORDER BY {order_of_members} LIMIT 1
 ) candidate
-""").of(members=MEMBERS, may_be_rung=" AND ".join(CONDITIONS.values()), order_of_members=ORDER_OF_MEMBERS)
+""").of(
+    members=MEMBERS.format(agents=f"({AGENTS})"),
+    agent_may_be_rung=AGENT_MAY_BE_RUNG,
+    may_be_rung_for_wait=MAY_BE_RUNG_FOR_WAIT,
+    order_of_members=ORDER_OF_MEMBERS,
+)
 
 
 def is_reached(connection: Connection) -> bool | None:
@@ -50,7 +64,6 @@ def obstacle(connection: Connection, arguments: Mapping[str, Any]) -> ErrorCode 
 
 
 def _asker(connection: Connection) -> Leg | None:
-    """Return the leg of the agent who talks with the customer."""
     parties = (leg for leg in connection.open_legs if leg.role in (Role.AGENT, Role.TARGET) and leg.up_at)
     return next((leg for leg in parties if leg.agent and not leg.hangup_asked_at), None)
 
@@ -60,9 +73,6 @@ def _free_agent(connection: Connection, queue_id: int, passed: Collection[int]) 
     values = {"connection": connection.pk, "queue": queue_id, "wanted": list(passed)}
     row = next(iter(rows_of(_FREE_AGENT, values_at(call_clock.now()) | values)), None)
     return Agent.objects.get(pk=row[0]) if row else None
-
-
-# Commands
 
 
 def begin(connection: Connection, command: CallCommand, at: datetime) -> None:
@@ -85,13 +95,7 @@ def _ring(
     assert asker.agent
     number = agent.number if agent else number
     Consultation.objects.create(
-        connection=connection,
-        from_agent=asker.agent,
-        agent=agent,
-        queue=queue,
-        number=number,
-        note=note,
-        asked_at=at,
+        connection=connection, from_agent=asker.agent, agent=agent, queue=queue, number=number, note=note, asked_at=at
     )
     seconds = queue.ring_seconds if queue else settings.AGENT_RING_SECONDS
     transfers.ring(connection, Role.CONSULTED, number, agent, at, presented=asker.number, ring_seconds=seconds)
@@ -108,11 +112,9 @@ def talk_apart(connection: Connection) -> None:
 
 
 def join(connection: Connection, command: CallCommand, at: datetime) -> None:
-    """Let all three talk."""
     row = consulted.current(connection)
     if row and row.joined_at is None:
-        row.joined_at = max(at, row.up_at or at)
-        row.save(update_fields=["joined_at"])
+        store(row, joined_at=max(at, row.up_at or at))
     bridges.destroy(connection)
     legs.resume(connection)
 
@@ -127,11 +129,7 @@ def hand_over(connection: Connection, actor: Actor, at: datetime) -> None:
     consulted.close(row, at)
     transfers.hand_on(connection, actor, at, number=row.number, note=row.note, kept=leg, target=row.agent)
     leg.role = Role.TARGET
-    if leg.line:
-        leg.line.role = leg.role
-        leg.line.save(update_fields=["role"])
-    else:
-        leg.save(update_fields=["role"])
+    store(leg.line or leg, role=leg.role)
     transfers.take(connection, leg, row.joined_at or at)
 
 
@@ -153,17 +151,12 @@ def _go_on(connection: Connection, at: datetime) -> None:
         legs.resume(connection)
 
 
-# Events
-
-
 def up(connection: Connection, leg: Leg, at: datetime) -> None:
-    """Let the agent talk with the consulted party, who has picked up."""
     row, asker = consulted.current(connection), _asker(connection)
     if row is None or asker is None or connection.state != Connection.State.TALKING:
         legs.hang_up(leg, at)
         return
-    row.up_at = max(at, row.asked_at)
-    row.save(update_fields=["up_at"])
+    store(row, up_at=max(at, row.asked_at))
     if leg.agent:
         presence.talk(leg.agent, connection, at)
     talk_apart(connection)

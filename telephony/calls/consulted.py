@@ -6,7 +6,8 @@ apart from the customer; otherwise all three talk.
 
 from datetime import datetime
 
-from telephony.calls import offers, talk_times
+from callcentre.core.changes import store
+from telephony.calls import offers
 from telephony.models import Connection, Consultation, Leg
 from telephony.verbs import ledger, presence
 
@@ -16,7 +17,6 @@ def leg_of(connection: Connection) -> Leg | None:
 
 
 def current(connection: Connection) -> Consultation | None:
-    """Return the open consultation."""
     everything = connection.consultations.select_related("agent", "from_agent", "queue")
     return everything.filter(ended_at=None).first()
 
@@ -34,12 +34,11 @@ def end(connection: Connection, at: datetime, cause_text: str = "") -> Consultat
         if row.joined_at and connection.direction == Connection.Direction.INBOUND:
             offers.add_answered(connection, row.agent, row.joined_at, at)
         elif row.joined_at:
-            talk_times.add(connection, row.agent, row.joined_at, at)
+            offers.add_talk(connection, row.agent, row.joined_at, at)
         presence.leave_call(row.agent, connection, at, connection.wrap_up_seconds if row.joined_at else 0)
     return row
 
 
 def close(row: Consultation, at: datetime, cause_text: str = "") -> None:
-    row.ended_at = max(at, row.joined_at or row.up_at or row.asked_at)
-    row.cause_text = "" if row.up_at else cause_text
-    row.save(update_fields=["joined_at", "ended_at", "cause_text"])
+    ended_at = max(at, row.joined_at or row.up_at or row.asked_at)
+    store(row, joined_at=row.joined_at, ended_at=ended_at, cause_text="" if row.up_at else cause_text)

@@ -7,11 +7,11 @@ whenever an agent becomes free. After two seconds the person hears the campaign'
 
 import logging
 from datetime import datetime, timedelta
-from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
 
+from callcentre.core.changes import store
 from telephony import call_clock, events
 from telephony.calls import bridges, campaign_hooks, legs, lines, switch_requests
 from telephony.channels import play_id
@@ -33,18 +33,15 @@ DETECTION_LIMIT, MESSAGE_LIMIT = timedelta(seconds=7), timedelta(seconds=75)
 def find_agent(connection: Connection, customer: Leg, at: datetime) -> None:
     """Join the answered call with a free agent, or let it wait for one."""
     if not _match(connection, customer, at):
-        connection.state = State.WAITING
-        connection.answered_at = connection.answered_at or at
-        connection.save(update_fields=["state", "answered_at", "ring_seconds"])
+        rang = {"ring_seconds": connection.ring_seconds}
+        store(connection, state=State.WAITING, answered_at=connection.answered_at or at, **rang)
 
 
 def _match(connection: Connection, customer: Leg, at: datetime) -> bool:
     passed: list[int] = []
     while (agent_id := campaign_hooks.of(connection).next_agent(connection, passed)) is not None:
         passed.append(agent_id)
-        locked = ledger.lock(agent_id)
-        is_free = locked.is_logged_in and locked.state is not None and locked.state.kind == StateKind.FREE
-        if not is_free or ledger.call_on_phone(agent_id):
+        if not ledger.lock(agent_id).is_in(StateKind.FREE) or ledger.call_on_phone(agent_id):
             continue
         agent = Agent.objects.get(pk=agent_id)
         if leg := lines.attach(connection, agent, Leg.Role.AGENT, at, is_joined=True):
@@ -56,7 +53,6 @@ def _match(connection: Connection, customer: Leg, at: datetime) -> bool:
 
 
 def talk(connection: Connection, agent: Leg, customer: Leg, at: datetime) -> None:
-    """Join the agent and the customer, who has picked up."""
     is_first = connection.join_count == 0
     connection.state, connection.answered_at = State.TALKING, connection.answered_at or at
     connection.join_count += 1
@@ -86,8 +82,7 @@ def match_again(connection: Connection, at: datetime) -> bool:
 
 def _take_from_agent(connection: Connection, agent: Agent, at: datetime) -> None:
     bridges.destroy(connection)
-    connection.state, connection.agent = State.WAITING, None
-    connection.save(update_fields=["state", "agent"])
+    store(connection, state=State.WAITING, agent=None)
     presence.leave_call(agent, connection, at)
 
 
@@ -132,16 +127,13 @@ def _drop(connection: Connection, customer: Leg, at: datetime) -> None:
     if not message:
         _end(connection, at)
         return
-    connection.state = State.PLAYING
-    connection.save(update_fields=["state"])
-    sound_id = play_id(connection.pk, 1)
-    refused = partial(_not_played, connection.pk)
-    switch_requests.send("play", customer.channel_id, [message], sound_id, refused=refused)
+    store(connection, state=State.PLAYING)
 
+    def refused(error: SwitchError) -> None:
+        logger.warning("the message of a dropped call could not be played", extra={"error": str(error)})
+        end_message(connection.pk)
 
-def _not_played(connection_id: int, error: SwitchError) -> None:
-    logger.warning("the message of a dropped call could not be played", extra={"error": str(error)})
-    end_message(connection_id)
+    switch_requests.send("play", customer.channel_id, [message], play_id(connection.pk, 1), refused=refused)
 
 
 def _end(connection: Connection, at: datetime) -> None:
@@ -150,7 +142,6 @@ def _end(connection: Connection, at: datetime) -> None:
 
 @transaction.atomic
 def end_message(connection_id: int) -> None:
-    """End a call whose message is over."""
     connection = legs.lock(connection_id)
     if connection and connection.state == State.PLAYING:
         _end(connection, legs.instant(connection, call_clock.now()))
@@ -206,7 +197,6 @@ def overdue(now: datetime) -> list[int]:
 
 @transaction.atomic
 def go_on(pk: int, now: datetime) -> None:
-    """Go on with a call whose detection or message is overdue."""
     connection = legs.lock(pk)
     customer = connection.leg_of(Leg.Role.CUSTOMER) if connection else None
     if connection is None or customer is None or customer.up_at is None:

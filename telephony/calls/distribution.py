@@ -14,7 +14,16 @@ from django.db.models import Exists, OuterRef
 
 from callcentre.core.statements import Statement, row_of, rows_of
 from telephony.calls import callbacks, campaign_hooks, legs, offers, placement
-from telephony.calls.candidates import CONDITIONS, MEMBERS, ORDER_OF_MEMBERS, ORDER_OF_WAITS, WAITS, values_at
+from telephony.calls.candidates import (
+    AGENT_MAY_BE_RUNG,
+    AGENTS,
+    MAY_BE_RUNG_FOR_WAIT,
+    MEMBERS,
+    ORDER_OF_MEMBERS,
+    ORDER_OF_WAITS,
+    WAITS,
+    values_at,
+)
 from telephony.models import Agent, AgentState, CallBack, Connection, Leg, Offer
 from telephony.models.agent_intervals import StateKind
 from telephony.verbs import ledger, presence
@@ -24,17 +33,20 @@ State = Connection.State
 # Attempts to lock a call whose pair has changed meanwhile. After these the call waits for the next round.
 MOST_ATTEMPTS = 3
 
-# The waits are sorted before agents are looked for, so that the first wait with an agent ends the search. A queue
-# without an agent for any call is left out before, so that its members are not judged once for each of its waits.
+# The agents who may be rung at all are found once, then the members of all queues. The waits are sorted before agents
+# are looked for, so that the first wait with an agent ends the search. A queue without an agent for any call is left
+# out before, so that its members are not looked at once for each of its waits.
 _NEXT = Statement("""
 WITH waits AS ({waits}),
+agents AS MATERIALIZED (SELECT m.* FROM ({agents}) m WHERE {agent_may_be_rung}),
+members AS MATERIALIZED (SELECT m.* FROM ({members}) m WHERE m.queue_id IN (SELECT queue_id FROM waits)),
 served AS MATERIALIZED (
   SELECT w.queue_id, w.callback_id
   FROM (
     SELECT queue_id, NULL::bigint AS connection_id, min(callback_id) AS callback_id
     FROM waits GROUP BY queue_id, callback_id IS NULL
   ) w
-  CROSS JOIN LATERAL (SELECT {members} WHERE m.queue_id = w.queue_id AND {may_be_rung} LIMIT 1) agent
+  WHERE EXISTS (SELECT 1 FROM members m WHERE m.queue_id = w.queue_id AND {may_be_rung_for_wait})
 )
 SELECT w.connection_id, w.callback_id, candidate.agent_id
 FROM (
@@ -43,8 +55,8 @@ FROM (
   ORDER BY {order_of_all}
 ) w
 CROSS JOIN LATERAL (
-  SELECT m.agent_id {members}
-  WHERE m.queue_id = w.queue_id AND {may_be_rung}
+  SELECT m.agent_id FROM members m
+  WHERE m.queue_id = w.queue_id AND {may_be_rung_for_wait}
   ORDER BY {order_of_members}
   LIMIT 1
 ) candidate
@@ -52,8 +64,10 @@ ORDER BY {order_of_waits}
 LIMIT 1
 """).of(
     waits=WAITS,
-    members=MEMBERS,
-    may_be_rung=" AND ".join(CONDITIONS.values()),
+    agents=AGENTS,
+    agent_may_be_rung=AGENT_MAY_BE_RUNG,
+    members=MEMBERS.format(agents="agents"),
+    may_be_rung_for_wait=MAY_BE_RUNG_FOR_WAIT,
     order_of_members=ORDER_OF_MEMBERS,
     order_of_all=ORDER_OF_WAITS.format("waits"),
     order_of_waits=ORDER_OF_WAITS.format("w"),
@@ -134,9 +148,7 @@ def _call_back(pk: int, agent_id: int, now: datetime, wanted: list[int]) -> bool
 
 def _lock_free(agent_id: int, wanted: list[int]) -> Agent | None:
     """Lock the agent. Return None if the agent is not free any more, or is left to a campaign (added to `wanted`)."""
-    locked = ledger.lock(agent_id)
-    is_free = locked.is_logged_in and locked.state and locked.state.kind == StateKind.FREE
-    if not is_free or Offer.objects.filter(agent=agent_id, ended_at=None).exists():
+    if not ledger.lock(agent_id).is_in(StateKind.FREE) or Offer.objects.filter(agent=agent_id, ended_at=None).exists():
         return None
     if campaign_hooks.is_wanted(agent_id):
         wanted.append(agent_id)
@@ -145,7 +157,6 @@ def _lock_free(agent_id: int, wanted: list[int]) -> Agent | None:
 
 
 def _is_waiting(connection: Connection) -> bool:
-    """Return whether the caller waits and no phone rings for the call."""
     return (
         connection.state == State.WAITING
         and connection.leg_of(Leg.Role.CUSTOMER) is not None

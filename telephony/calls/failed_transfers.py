@@ -5,16 +5,24 @@ It is the target of a transfer that did not pick up, or a phone that had vanishe
 The customer returns to the agent who transferred the call, else to the queue of the call. In a call of a dialler the
 agent takes the customer back by the standing line only: otherwise the call ends, and the record is called again. The
 return is a Transfer by the system; its `note` says which number was not reached and why.
+
+A phone in a browser may be lost in a talk: its window is loaded anew, has crashed, or has lost the network. The
+customer hears music, for ten seconds at most (legs.await_phone). Once the switch reaches the phone again, it rings,
+answers by itself, and both talk on. Otherwise a caller of a queue waits in it again, and another call ends. The row of
+the call says that it waits (`agent_lost_at`), so that the next listener goes on where one has died.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
 
 from callcentre.core.actor import SYSTEM
-from callcentre.core.changes import actor_columns
+from callcentre.core.changes import actor_columns, store
 from telephony import causes
-from telephony.calls import campaign_hooks, inbound, legs, lines, offers, talk_times, transfers
+from telephony.calls import campaign_hooks, inbound, legs, lines, offers, switch_requests, transfers
 from telephony.calls.inbound import OVERFLOW
-from telephony.models import Agent, Connection, Leg, Queue, Transfer
+from telephony.models import Agent, AgentLine, BrowserPhone, Connection, Leg, Queue, Transfer
 from telephony.verbs import ledger, presence
 
 Disposition, Party, Role = Connection.Disposition, Connection.Party, Leg.Role
@@ -74,7 +82,7 @@ def _is_unheard(connection: Connection, leg: Leg, at: datetime) -> bool:
 
 def _release_target(connection: Connection, leg: Leg, at: datetime) -> None:
     """End the part of the agent whose phone was not reached, and the offer to that agent."""
-    talk_times.end(connection, at)
+    offers.end_talk(connection, at)
     if leg.agent:
         if (offer := offers.current(connection)) and offer.agent_id == leg.agent_id:
             offers.close(offer, at, offers.outcome_of(leg))
@@ -125,3 +133,58 @@ def _store_return(connection: Connection, leg: Leg, *, queue: Queue | None = Non
         action=RETURN,
         **actor_columns(SYSTEM),
     )
+
+
+# From the whole second of the loss. The listener looks every half second, so that the music ends within ten.
+WAIT = timedelta(seconds=9.5)
+# Between two attempts to ring the phone.
+AGAIN = timedelta(seconds=2)
+
+
+def awaiting_phones() -> list[int]:
+    lost = Connection.objects.filter(state=Connection.State.TALKING, agent_lost_at__isnull=False)
+    return list(lost.order_by("id").values_list("pk", flat=True))
+
+
+@transaction.atomic
+def go_on(pk: int, now: datetime) -> None:
+    """Ring the phone that is back, or give it up."""
+    connection = legs.lock(pk)
+    if connection is None or connection.state != Connection.State.TALKING or connection.agent_lost_at is None:
+        return
+    rung, at = connection.leg_of(Leg.Role.AGENT), legs.instant(connection, now)
+    if now >= connection.agent_lost_at + WAIT:
+        store(connection, agent_lost_at=None)
+        if rung:
+            legs.hang_up(rung, at)
+        phone_stays_lost(connection, at)
+    elif rung is None and connection.agent and _can_ring_again(connection, connection.agent, now):
+        legs.ring_agent(
+            connection,
+            connection.agent,
+            at,
+            role=Leg.Role.AGENT,
+            presented=connection.customer_number,
+            ring_seconds=settings.AGENT_RING_SECONDS,
+            is_awaited=True,
+        )
+
+
+def _can_ring_again(connection: Connection, agent: Agent, now: datetime) -> bool:
+    if not BrowserPhone.objects.ready().filter(agent=agent).exists():
+        return False
+    ledger.lock(agent.pk)
+    if ledger.call_on_phone(agent.pk) or (lines.has_open(agent.pk) and not lines.is_ready(agent.pk)):
+        return False
+    asked = {leg.asked_at for leg in connection.all_legs if leg.agent_id == agent.pk}
+    asked.update(AgentLine.objects.filter(agent=agent, ended_at__isnull=False).values_list("asked_at", flat=True)[:1])
+    return all(asked_at <= now - AGAIN for asked_at in asked)
+
+
+def phone_is_back(connection: Connection, leg: Leg) -> None:
+    """Join the customer and the agent, whose phone has answered again. A customer on hold stays on hold."""
+    store(connection, agent_lost_at=None)
+    if not connection.is_on_hold:
+        legs.join_again(connection)
+    elif leg.line:
+        switch_requests.send("play_silence", leg.channel_id)

@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db import transaction
 
 from callcentre.core.actor import SYSTEM
-from callcentre.core.changes import actor_columns
+from callcentre.core.changes import actor_columns, store
 from callcentre.core.pubsub import publish
 from telephony import call_clock, causes, events
 from telephony.calls import (
@@ -14,12 +14,10 @@ from telephony.calls import (
     callbacks,
     distribution,
     legs,
-    menus,
     offers,
     prompts,
     switch_requests,
     transfers,
-    voicemail,
 )
 from telephony.customers import customer_of_caller
 from telephony.models import CallBack, CallerPriority, Connection, Leg, Menu, Queue, Transfer
@@ -47,12 +45,12 @@ def arrived(event: Arrived, pk: int | None = None) -> None:
     """
     if Leg.objects.filter(channel_id=event.channel_id).exists():
         return
-    menu = menus.with_number(Menu.objects.filter(is_active=True), event.dialled)
+    menu = prompts.with_number(Menu.objects.filter(is_active=True), event.dialled)
     connection, leg = _begin(event.channel_id, event.caller, event.dialled, event.at, pk, has_menu=menu is not None)
     switch_requests.follow(leg)
     at = connection.created_at
     if menu:
-        menus.begin(connection, menu)
+        prompts.begin_menu(connection, menu)
     elif connection.queue:
         admit(connection, connection.queue, at)
     else:
@@ -62,14 +60,13 @@ def arrived(event: Arrived, pk: int | None = None) -> None:
 
 def admit(connection: Connection, queue: Queue, at: datetime) -> None:
     """Let a caller into the queue, or where it overflows; one who is not taken may leave a message."""
-    connection.queue = queue
-    connection.save(update_fields=["queue"])
+    store(connection, queue=queue)
     if place := _open_place(queue, connection, at):
-        voicemail.answer(connection)
+        prompts.answer(connection)
         _send_to(connection, place, at, is_overflow=place != queue)
     else:
         reason = causes.QUEUE_FULL if queue.is_open(at) else causes.QUEUE_CLOSED
-        voicemail.refuse(connection, at, ABSENT, reason)
+        prompts.refuse(connection, at, ABSENT, reason)
 
 
 @transaction.atomic
@@ -104,7 +101,7 @@ def _begin(
         dst=dialled[:LONGEST],
         src_number=number,
         dst_number=comparable(dialled),
-        queue=None if has_menu else menus.with_number(Queue.objects.all(), dialled),
+        queue=None if has_menu else prompts.with_number(Queue.objects.all(), dialled),
         customer_id=customer_id,
         priority_steps=CallerPriority.objects.steps_of(number, customer_id),
         created_at=at.replace(microsecond=0),
@@ -113,9 +110,8 @@ def _begin(
     connection.save(force_insert=True)
     call_clock.on_call(connection.pk, at)
     legs.bind_log_context(connection)
-    leg = legs.add_leg(
-        connection, Leg.Role.CUSTOMER, connection.src, began_at, channel_id=channel_id, state=Leg.State.UP
-    )
+    role, up = Leg.Role.CUSTOMER, Leg.State.UP
+    leg = legs.add_leg(connection, role, connection.src, began_at, channel_id=channel_id, state=up)
     events.connection_started(connection)
     return connection, leg
 
@@ -125,7 +121,8 @@ def _open_place(queue: Queue, connection: Connection, at: datetime) -> Queue | s
     passed: set[int] = set()
     place: Queue | None = queue
     while place is not None and place.pk not in passed:
-        if place.is_open(at) and not _is_full(place, connection):
+        others = place.connections.filter(state=State.WAITING).exclude(pk=connection.pk)
+        if place.is_open(at) and not (place.most_waiting and others.count() >= place.most_waiting):
             return place
         if place.overflow_number:
             return place.overflow_number
@@ -134,23 +131,11 @@ def _open_place(queue: Queue, connection: Connection, at: datetime) -> Queue | s
     return None
 
 
-def _is_full(queue: Queue, connection: Connection) -> bool:
-    """Return whether so many others wait in the queue that it takes no further call."""
-    others = queue.connections.filter(state=State.WAITING).exclude(pk=connection.pk)
-    return queue.most_waiting > 0 and others.count() >= queue.most_waiting
-
-
 def _send_to(connection: Connection, place: Queue | str, at: datetime, *, is_overflow: bool) -> None:
     queue, number = (place, "") if isinstance(place, Queue) else (None, place)
     if is_overflow:
-        Transfer.objects.create(
-            connection=connection,
-            from_queue=connection.queue,
-            queue=queue,
-            number=number,
-            action=OVERFLOW,
-            **actor_columns(SYSTEM),
-        )
+        to = {"from_queue": connection.queue, "queue": queue, "number": number}
+        Transfer.objects.create(connection=connection, **to, action=OVERFLOW, **actor_columns(SYSTEM))
     if queue:
         enter_queue(connection, queue, at)
     else:
@@ -162,9 +147,8 @@ def _send_to(connection: Connection, place: Queue | str, at: datetime, *, is_ove
 def enter_queue(connection: Connection, queue: Queue, at: datetime) -> None:
     """Let the caller wait in a queue, with music. An agent who talked with the caller has left the call already."""
     offers.count_wait(connection, at)
-    connection.state, connection.queue, connection.waiting_since = State.WAITING, queue, at
-    connection.is_on_hold = False
-    connection.save(update_fields=["state", "queue", "waiting_since", "wait_seconds", "is_on_hold"])
+    waits = {"waiting_since": at, "wait_seconds": connection.wait_seconds}
+    store(connection, state=State.WAITING, queue=queue, is_on_hold=False, **waits)
     if connection.join_count:
         bridges.destroy(connection)
     if not prompts.begin_in_queue(connection, queue) and (customer := connection.leg_of(Leg.Role.CUSTOMER)):
@@ -223,4 +207,4 @@ def _overflow(connection: Connection, at: datetime) -> None:
     if place:
         _send_to(connection, place, at, is_overflow=True)
         return
-    voicemail.refuse(connection, at, legs.NORMAL, causes.WAITED_TOO_LONG)
+    prompts.refuse(connection, at, legs.NORMAL, causes.WAITED_TOO_LONG)

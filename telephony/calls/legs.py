@@ -1,12 +1,14 @@
 """Legs of connections, and the end of calls, for outbound and inbound calls. The connection is locked."""
 
 from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
 from django.conf import settings
 from django.db import transaction
 from prometheus_client import Counter
 
+from callcentre.core.changes import store
 from callcentre.core.pubsub import publish
 from telephony import call_clock, causes, channels, events
 from telephony.calls import (
@@ -16,9 +18,7 @@ from telephony.calls import (
     consulted,
     lines,
     offers,
-    supervisors,
     switch_requests,
-    talk_times,
 )
 from telephony.models import Agent, Connection, Leg
 from telephony.verbs import ledger, presence
@@ -118,18 +118,12 @@ def ring_agent(
     switch_requests.call_agent(leg, presented, ring_seconds, is_awaited=is_awaited)
 
 
-def mark_up(leg: Leg, at: datetime) -> None:
-    leg.state, leg.up_at = Leg.State.UP, at
-    leg.save(update_fields=["state", "up_at"])
-
-
 def mark_ended(leg: Leg, at: datetime, cause: int | None, tech_cause: str = "", cause_text: str = "") -> None:
     """Store the end of a leg and its cause. Without a cause and a text, the text that the row has stays."""
     leg.was_refused = leg.state == Leg.State.REFUSED
     known = leg.cause_text if cause is None else ""
-    leg.cause_text = (cause_text or known or causes.text_of(cause))[: causes.LONGEST]
-    leg.state, leg.ended_at, leg.cause, leg.tech_cause = Leg.State.ENDED, at, cause, tech_cause[:10]
-    leg.save(update_fields=["state", "ended_at", "cause", "cause_text", "tech_cause"])
+    text = (cause_text or known or causes.text_of(cause))[: causes.LONGEST]
+    store(leg, state=Leg.State.ENDED, ended_at=at, cause=cause, cause_text=text, tech_cause=tech_cause[:10])
 
 
 def hang_up(leg: Leg, at: datetime, cause: int = NORMAL) -> None:
@@ -141,19 +135,12 @@ def hang_up(leg: Leg, at: datetime, cause: int = NORMAL) -> None:
         lines.release(leg)
     elif leg.ended_at is None:
         if leg.hangup_asked_at is None:
-            leg.hangup_asked_at = at
-            leg.save(update_fields=["hangup_asked_at"])
+            store(leg, hangup_asked_at=at)
         switch_requests.hang_up(leg.channel_id, cause)
 
 
 def end(
-    connection: Connection,
-    at: datetime,
-    failure: str,
-    *,
-    cause: int | None,
-    cause_text: str = "",
-    hung_up_by: str,
+    connection: Connection, at: datetime, failure: str, *, cause: int | None, cause_text: str = "", hung_up_by: str
 ) -> None:
     """End a call, once: store its result, record CONNECTION_ENDED, hang up its legs, release its agent.
 
@@ -178,11 +165,11 @@ def end(
         ]
     )
     if connection.has_talks:
-        talk_times.end(connection, at)
+        offers.end_talk(connection, at)
     call_ends.settle(connection, at)
     _part(connection, at, (cause or NORMAL) if hung_up_by == Connection.Party.SYSTEM else NORMAL)
-    for supervision in supervisors.open_in(connection):
-        supervisors.end(connection, supervision, at)
+    for supervision in bridges.supervisors_in(connection):
+        bridges.end_supervision(connection, supervision, at)
     if connection.agent:
         presence.leave_call(connection.agent, connection, at, connection.wrap_up_seconds)
     events.connection_ended(connection)
@@ -201,7 +188,9 @@ def _part(connection: Connection, at: datetime, hangup_cause: int) -> None:
         if leg.line is None:
             hang_up(leg, at, hangup_cause)
     if connection.join_count:
-        bridges.destroy_of_ended(connection)
+        # This may take a second, as the recording is completed before.
+        destroy = partial(switch_requests.send_now, "destroy_bridge", connection.bridge_id)
+        transaction.on_commit(partial(switch_requests.send_later, connection.pk, destroy), robust=True)
     # A line hears silence again once it is in no bridge.
     for leg in present:
         if leg.line:
@@ -227,7 +216,7 @@ def await_phone(connection: Connection, leg: Leg, at: datetime) -> bool:
     """Let the customer hear music until the phone in the browser of this leg, which has ended, is back.
 
     Return whether it may come back: it was lost in a talk, or did not answer when it was rung again. What happens next
-    is in telephony.calls.lost_phones.
+    is in telephony.calls.failed_transfers.
     """
     customer = connection.leg_of(Leg.Role.CUSTOMER)
     if connection.state != Connection.State.TALKING or customer is None or leg.agent is None:
@@ -236,8 +225,7 @@ def await_phone(connection: Connection, leg: Leg, at: datetime) -> bool:
         return True
     if not may_come_back(leg):
         return False
-    connection.agent_lost_at = at
-    connection.save(update_fields=["agent_lost_at"])
+    store(connection, agent_lost_at=at)
     if not connection.is_on_hold:
         bridges.destroy(connection)
         switch_requests.play_music(customer, connection.music_class)
@@ -247,8 +235,7 @@ def await_phone(connection: Connection, leg: Leg, at: datetime) -> bool:
 
 def hold(connection: Connection) -> None:
     """Let the customer hear music, and the agent nothing."""
-    connection.is_on_hold = True
-    connection.save(update_fields=["is_on_hold"])
+    store(connection, is_on_hold=True)
     bridges.destroy(connection)
     if customer := connection.leg_of(Leg.Role.CUSTOMER):
         switch_requests.play_music(customer, connection.music_class)
@@ -259,21 +246,17 @@ def hold(connection: Connection) -> None:
 
 def resume(connection: Connection) -> None:
     """Let all talk again, but an agent whose phone is lost."""
-    connection.is_on_hold = False
-    connection.save(update_fields=["is_on_hold"])
+    store(connection, is_on_hold=False)
     if not connection.agent_lost_at:
         join_again(connection)
 
 
 def join_again(connection: Connection) -> None:
-    """Join the legs of a talk whose customer heard music meanwhile."""
-    connection.join_count += 1
-    connection.save(update_fields=["join_count"])
+    store(connection, join_count=connection.join_count + 1)
     if customer := connection.leg_of(Leg.Role.CUSTOMER):
         switch_requests.send("stop_music", customer.channel_id)
     bridges.join(connection, *(leg for leg in connection.open_legs if not leg.hangup_asked_at))
 
 
 def end_with_leg(connection: Connection, leg: Leg, at: datetime, failure: str, hung_up_by: str) -> None:
-    """End a call because this leg has ended, with the cause of the leg."""
     end(connection, at, failure, cause=leg.cause, cause_text=leg.cause_text, hung_up_by=hung_up_by)

@@ -9,10 +9,11 @@ from datetime import datetime, timedelta
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from django.db import connection as database
 from django.db import transaction
 
+from callcentre.core.changes import store
 from callcentre.core.pubsub import publish
+from callcentre.core.statements import rows_of
 from telephony import causes
 from telephony.calls import (
     consultations,
@@ -21,7 +22,6 @@ from telephony.calls import (
     inbound,
     legs,
     lines,
-    lost_phones,
     outbound,
     placement,
     switch_requests,
@@ -46,6 +46,7 @@ UPDATE telephony_agentline line SET hangup_asked_at = %(now)s
 WHERE ended_at IS NULL AND hangup_asked_at IS NULL AND connection_id IS NULL AND state = 'up'
   AND NOT EXISTS (SELECT FROM telephony_agentsession WHERE agent_id = line.agent_id AND ended_at IS NULL)
   AND NOT EXISTS (SELECT FROM telephony_connection WHERE agent_id = line.agent_id AND state = 'queued')
+RETURNING id
 """
 _DUE = """
 SELECT channel_id, CASE
@@ -91,8 +92,7 @@ def up(channel_id: str, at: datetime) -> None:
         # The line was given up as lost before the switch got the request.
         switch_requests.hang_up(channel_id)
         return
-    line.state, line.up_at = State.UP, at
-    line.save(update_fields=["state", "up_at"])
+    store(line, state=State.UP, up_at=at)
     if line.hangup_asked_at:
         switch_requests.hang_up(channel_id)
     elif connection:
@@ -103,7 +103,6 @@ def up(channel_id: str, at: datetime) -> None:
 
 @_in_order
 def tone_over(channel_id: str, at: datetime) -> None:
-    """Join the line to the call that the tone announced."""
     found = _lock(channel_id)
     if found is None or found[0].ended_at:
         return
@@ -115,8 +114,7 @@ def tone_over(channel_id: str, at: datetime) -> None:
 
 def _take_part(line: AgentLine, connection: Connection, at: datetime) -> None:
     at = legs.instant(connection, at)
-    line.joined_at = at
-    line.save(update_fields=["joined_at"])
+    store(line, joined_at=at)
     leg = _leg_of(line, connection)
     leg.state, leg.up_at = Leg.State.UP, at
     picked_up(connection, leg, at)
@@ -125,7 +123,7 @@ def _take_part(line: AgentLine, connection: Connection, at: datetime) -> None:
 def picked_up(connection: Connection, leg: Leg, at: datetime) -> None:
     """Go on with the call: the phone of an agent, a target or one consulted was picked up."""
     if connection.agent_lost_at and leg.role == Leg.Role.AGENT:
-        lost_phones.back(connection, leg)
+        failed_transfers.phone_is_back(connection, leg)
     elif leg.role == Leg.Role.CONSULTED:
         consultations.up(connection, leg, at)
     elif leg.role == Leg.Role.TARGET:
@@ -196,10 +194,8 @@ def hang_up_lost(number: str, at: datetime) -> None:
 
 def due(now: datetime) -> list[tuple[str, str]]:
     """Return the channels of lines for which something is due: refused, hang_up or tone."""
-    with database.cursor() as cursor:
-        cursor.execute(_END_UNUSED, {"now": now})
-        cursor.execute(_DUE, [now - TONE_LIMIT])
-        return [(channel_id, what) for channel_id, what in cursor.fetchall()]
+    rows_of(_END_UNUSED, {"now": now})
+    return rows_of(_DUE, [now - TONE_LIMIT])
 
 
 def do_due(channel_id: str, what: str, now: datetime) -> None:

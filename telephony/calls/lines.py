@@ -16,24 +16,23 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db import connection as database
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction
+from callcentre.core.changes import store
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.pubsub import publish
-from callcentre.core.statements import Statement, row_of
-from telephony import call_clock, causes
+from callcentre.core.statements import Statement, row_of, rows_of
+from telephony import call_clock
 from telephony.calls import switch_requests
 from telephony.channels import line_channel_id, line_of
 from telephony.leader_election import is_connected
 from telephony.models import Agent, AgentLine, Connection, Leg, Supervision
 from telephony.models.browser_phone import PHONE_IS_READY
 from telephony.models.connection import phone_is_occupied
-from telephony.switch.base import SwitchError
 from telephony.verbs import ledger
 from telephony.verbs.agents import record_by_other
 
@@ -43,14 +42,11 @@ _locks: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
 _RELEASE = """
 UPDATE telephony_agentline SET connection_id = NULL, role = '', called_at = NULL, joined_at = NULL,
   hangup_asked_at = CASE WHEN state = 'up' THEN hangup_asked_at ELSE COALESCE(hangup_asked_at, %s) END
-WHERE id = %s AND connection_id = %s
+WHERE id = %s AND connection_id = %s RETURNING id
 """
 _PHONE = Statement("SELECT {is_occupied}, {is_ready} FROM telephony_agent a WHERE a.id = %(agent)s").of(
     is_occupied=phone_is_occupied("a.id"), is_ready=PHONE_IS_READY
 )
-
-
-# For the API
 
 
 def ask_for_line(agent: Agent, actor: Actor) -> None:
@@ -75,14 +71,9 @@ def end_line(agent: Agent, actor: Actor) -> None:
     """End the agent's standing line, after a call that it is in. Do nothing if there is none."""
     with transaction.atomic():
         ledger.lock(agent.pk)
-        if AgentLine.objects.filter(agent=agent, ended_at=None, hangup_asked_at=None).update(
-            hangup_asked_at=timezone.now()
-        ):
+        if lasting(agent.pk).update(hangup_asked_at=timezone.now()):
             record_by_other(agent, actor, AuditAction.END_LINE)
             publish("calls")
-
-
-# For calls
 
 
 def has_open(agent_id: int) -> bool:
@@ -102,20 +93,17 @@ def obstacle_of_phone(agent_id: int) -> ErrorCode | None:
     return None if is_ready else ErrorCode.PHONE_NOT_CONNECTED
 
 
-def has_lasting(agent_id: int) -> bool:
-    """Return whether the agent has a line that is not about to end."""
-    return AgentLine.objects.filter(agent=agent_id, ended_at=None, hangup_asked_at=None).exists()
+def lasting(agent_id: int) -> QuerySet[AgentLine]:
+    """Return the line of the agent, if there is one that is not about to end."""
+    return AgentLine.objects.filter(agent=agent_id, ended_at=None, hangup_asked_at=None)
 
 
 def is_ready(agent_id: int) -> bool:
-    """Return whether the agent has a line that can take a call."""
-    return _ready(agent_id).exists()
+    return _ready(agent=agent_id).exists()
 
 
-def _ready(agent_id: int) -> QuerySet[AgentLine]:
-    return AgentLine.objects.filter(
-        agent=agent_id, ended_at=None, state=State.UP, connection_id=None, hangup_asked_at=None
-    )
+def _ready(**which: Any) -> QuerySet[AgentLine]:
+    return AgentLine.objects.filter(ended_at=None, state=State.UP, connection_id=None, hangup_asked_at=None, **which)
 
 
 def begin(
@@ -132,23 +120,7 @@ def begin(
     in_call: dict[str, Any] = {"connection_id": connection.pk, "role": role, "called_at": at} if connection else {}
     line = AgentLine.objects.create(pk=pk, agent=agent, channel_id=line_channel_id(pk), asked_at=at, **in_call)
     shown = settings.CALLER_ID if presented is None else presented
-    seconds = ring_seconds or settings.AGENT_RING_SECONDS
-
-    def refused(error: SwitchError) -> None:
-        """Store the refusal. The listener ends the line."""
-        refusal = {"cause": error.cause, "cause_text": str(error)[: causes.LONGEST], "state": State.REFUSED}
-        AgentLine.objects.filter(pk=pk, ended_at=None).update(**refusal)
-        publish("calls")
-
-    switch_requests.send(
-        "call_agent",
-        line.channel_id,
-        agent.number,
-        presented=shown,
-        ring_seconds=seconds,
-        is_awaited=True,
-        refused=refused,
-    )
+    switch_requests.call_agent(line, shown, ring_seconds or settings.AGENT_RING_SECONDS, is_awaited=True)
     return line
 
 
@@ -171,7 +143,7 @@ def attach(connection: Connection, agent: Agent, role: str, at: datetime, *, is_
     """
     known = connection.all_legs
     in_call = {"connection_id": connection.pk, "role": role, "called_at": at, "joined_at": at if is_joined else None}
-    if not _ready(agent.pk).update(**in_call):
+    if not _ready(agent=agent.pk).update(**in_call):
         return None
     _mark_use(connection)
     line = AgentLine.objects.select_related("agent").get(agent=agent.pk, ended_at=None)
@@ -198,27 +170,21 @@ def ring(connection: Connection, agent: Agent, role: str, at: datetime, *, prese
 
 def _mark_use(connection: Connection) -> None:
     if not connection.uses_line:
-        connection.uses_line = True
-        connection.save(update_fields=["uses_line"])
+        store(connection, uses_line=True)
 
 
 def release(leg: Leg) -> None:
     """Take the line out of the call that the leg is in. A line that still rings for the call is hung up."""
     assert leg.line is not None
     leg.ended_at = leg.hangup_asked_at = call_clock.now()
-    with database.cursor() as cursor:
-        cursor.execute(_RELEASE, [timezone.now(), leg.line.pk, leg.connection_id])
+    rows_of(_RELEASE, [timezone.now(), leg.line.pk, leg.connection_id])
     silence_idle(leg.line.pk, leg.connection_id)
     # The line may have to end now, or can take the next call.
     publish("calls")
 
 
-# Requests to the switch, sent after the commit
-
-
 @contextmanager
 def alone(channel_ids: Sequence[str]) -> Iterator[None]:
-    """Hold the locks of the lines among these channels."""
     with ExitStack() as stack:
         for line_id in sorted(filter(None, map(line_of, channel_ids))):
             stack.enter_context(_locks[line_id])
@@ -233,10 +199,7 @@ def silence_idle(line_id: int, connection_id: int = 0) -> None:
 
     def request() -> None:
         with _locks[line_id]:
-            idle = AgentLine.objects.filter(
-                pk=line_id, ended_at=None, state=State.UP, connection_id=None, hangup_asked_at=None
-            )
-            if channel_id := idle.values_list("channel_id", flat=True).first():
+            if channel_id := _ready(pk=line_id).values_list("channel_id", flat=True).first():
                 switch_requests.send_now("play_silence", channel_id)
 
     transaction.on_commit(lambda: switch_requests.send_later(connection_id, request), robust=True)

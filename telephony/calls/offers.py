@@ -1,8 +1,12 @@
-"""Offers of a call to agents. One offer of a call is open at a time. The connection is locked."""
+"""Offers of a call to agents, one of them open at a time, and the talks of transferred outbound calls.
+
+The connection is locked. The talks of other calls need no rows: of an inbound call the offers say the same.
+"""
 
 from datetime import datetime
 
-from telephony.models import Agent, Connection, Leg, Offer
+from callcentre.core.changes import store
+from telephony.models import Agent, Connection, Leg, Offer, Talk
 from telephony.verbs import presence
 
 Outcome = Offer.Outcome
@@ -49,17 +53,14 @@ def add_answered(connection: Connection, agent: Agent, answered_at: datetime, en
 
 
 def answer(offer: Offer, at: datetime) -> None:
-    """Store that the agent has picked up."""
-    offer.answered_at, offer.outcome = max(at, offer.offered_at), Outcome.ANSWERED
-    offer.save(update_fields=["answered_at", "outcome"])
+    store(offer, answered_at=max(at, offer.offered_at), outcome=Outcome.ANSWERED)
 
 
 def close(offer: Offer, at: datetime, outcome: str = "", *, is_transferred: bool = False) -> None:
     """End an offer. An answered one stays answered, another gets this outcome."""
-    offer.ended_at = max(at, offer.answered_at or offer.offered_at)
-    offer.transferred_at = offer.ended_at if is_transferred else None
-    offer.outcome = offer.outcome if offer.answered_at else outcome
-    offer.save(update_fields=["ended_at", "transferred_at", "outcome"])
+    at = max(at, offer.answered_at or offer.offered_at)
+    outcome = offer.outcome if offer.answered_at else outcome
+    store(offer, ended_at=at, transferred_at=at if is_transferred else None, outcome=outcome)
 
 
 def count_wait(connection: Connection, at: datetime) -> None:
@@ -80,3 +81,40 @@ def end_with_call(connection: Connection, at: datetime) -> None:
     if offer.outcome == Outcome.ABANDONED:
         for agent in sorted(ringing, key=lambda agent: agent.pk):
             presence.leave_call(agent, connection, at)
+
+
+def transfer_talk(connection: Connection, at: datetime) -> None:
+    """End the talk of the agent who transfers the call. The first transfer stores the talk up to then."""
+    if connection.direction == Connection.Direction.OUTBOUND and connection.agent:
+        _store_first(connection, at)
+        end_talk(connection, at)
+
+
+def _store_first(connection: Connection, at: datetime) -> None:
+    if connection.agent and not connection.has_talks:
+        _store(connection, connection.agent, connection.created_at, connection.answered_at or at)
+        store(connection, has_talks=True)
+
+
+def _store(
+    connection: Connection, agent: Agent, counted_at: datetime, started_at: datetime, ended_at: datetime | None = None
+) -> None:
+    times = {"counted_at": counted_at, "started_at": started_at, "ended_at": ended_at}
+    Talk.objects.create(connection=connection, agent=agent, queue=connection.queue, **times)
+
+
+def add_talk(connection: Connection, agent: Agent, started_at: datetime, ended_at: datetime) -> None:
+    """Store the talk of an agent who took part in an outbound call beside its agent."""
+    _store_first(connection, started_at)
+    _store(connection, agent, started_at, started_at, max(ended_at, started_at))
+
+
+def begin_talk(connection: Connection, agent: Agent, at: datetime) -> None:
+    """Begin the talk of the agent who picks up a transferred outbound call. Do nothing for any other call."""
+    if connection.has_talks:
+        _store(connection, agent, at, at)
+
+
+def end_talk(connection: Connection, at: datetime) -> None:
+    if talk := Talk.objects.filter(connection=connection, ended_at=None).first():
+        store(talk, ended_at=max(at, talk.started_at))

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from django.conf import settings
 
+from callcentre.core.changes import store
 from telephony.calls import campaign_hooks, dialler_calls, legs, switch_requests
 from telephony.calls.offers import CALL_REJECTED, NO_ANSWER, NO_USER_RESPONDING, USER_BUSY
 from telephony.models import Connection, Leg
@@ -22,8 +23,7 @@ def agent_up(connection: Connection, leg: Leg, at: datetime) -> None:
     """Call the customer: the agent has picked up. In a dialler's call the agent stays ringing until the answer."""
     if connection.state != State.ORIGINATING:
         return
-    connection.state = State.DIALLING
-    connection.save(update_fields=["state"])
+    store(connection, state=State.DIALLING)
     if connection.agent and not connection.campaign_code:
         presence.talk(connection.agent, connection, at)
     customer = legs.add_leg(connection, Leg.Role.CUSTOMER, connection.dst_number, at)
@@ -36,8 +36,7 @@ def customer_up(connection: Connection, leg: Leg, at: datetime, heard_at: dateti
         return
     connection.ring_seconds = rang(leg, at)
     if campaign_hooks.of(connection).answered(connection, heard_at):
-        connection.state = State.DETECTING
-        connection.save(update_fields=["state", "ring_seconds"])
+        store(connection, state=State.DETECTING, ring_seconds=connection.ring_seconds)
         switch_requests.send("detect", leg.channel_id)
     else:
         dialler_calls.person_answered(connection, leg, at)

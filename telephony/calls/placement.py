@@ -11,12 +11,11 @@ another call: an agent's customers are called one at a time.
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db import connection as database
 from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.advisory_locks import lock_until_commit
-from callcentre.core.statements import row_of
+from callcentre.core.statements import row_of, rows_of
 from telephony import causes, events
 from telephony.calls import legs, lines, outbound, switch_requests
 from telephony.channels import channel_id
@@ -38,7 +37,6 @@ _LOCK = """
 SELECT c.id FROM telephony_connection c JOIN telephony_agent a ON a.id = c.agent_id
 WHERE c.id = %s AND c.state = 'queued' FOR NO KEY UPDATE
 """
-# An older call of the agent is still QUEUED.
 _IS_SECOND = """EXISTS (
   SELECT FROM telephony_connection older
   WHERE older.agent_id = telephony_connection.agent_id AND older.state = 'queued' AND older.place_until >= %(now)s
@@ -47,7 +45,7 @@ _IS_SECOND = """EXISTS (
 # The time limit of a call begins when its agent's phone is free.
 _WAIT_ON = f"""
 UPDATE telephony_connection SET place_until = %(until)s
-WHERE id = %(id)s AND state = 'queued' AND {IS_CONNECTED} AND {PHONE_IS_IN_CALL}
+WHERE id = %(id)s AND state = 'queued' AND {IS_CONNECTED} AND {PHONE_IS_IN_CALL} RETURNING id
 """  # noqa: S608  (of our own constants)
 # The agent should have a standing line, and none is up: it is rung first.
 _LACKS_LINE = f"""EXISTS (
@@ -102,8 +100,10 @@ def place(pk: int) -> None:
                 return
             leg = Leg(channel_id=channel_id(pk, 1), number=connection.src)
             switch_requests.call_agent(leg, connection.dst, settings.AGENT_RING_SECONDS, is_awaited=True)
-        elif not _rings_line(pk, now) and not _waits_for_phone(pk, now):
-            _give_up_late(pk, now)
+        elif not _rings_line(pk, now):
+            until = now + timedelta(seconds=settings.PLACE_LIMIT_SECONDS)
+            if not rows_of(_WAIT_ON, {"id": pk, "until": until}):
+                _give_up_late(pk, now)
 
 
 def _call_by_line(pk: int, now: datetime) -> None:
@@ -137,26 +137,13 @@ def end_oldest_queued(agent_id: int, at: datetime, cause: int | None, cause_text
         legs.end(connection, at, failed, cause=cause, cause_text=cause_text, hung_up_by=party)
 
 
-def _waits_for_phone(pk: int, now: datetime) -> bool:
-    """Extend the time limit of a call that waits for its agent's phone. Return whether it does."""
-    with database.cursor() as cursor:
-        cursor.execute(_WAIT_ON, {"id": pk, "until": now + timedelta(seconds=settings.PLACE_LIMIT_SECONDS)})
-        return bool(cursor.rowcount)
-
-
 def _claimed(pk: int, now: datetime) -> Connection | None:
     """Claim a call for placement and return it with its agent; None if it cannot be placed now."""
-    with database.cursor() as cursor:
-        cursor.execute(_LOCK, [pk])
-        if cursor.fetchone() is None:
-            return None
-        cursor.execute(
-            _CLAIM.format(customer=customer_of("dst_number")), {"id": pk, "now": now, "channel": channel_id(pk, 1)}
-        )
-        if (row := cursor.fetchone()) is None:
-            return None
-    *values, login, has_line = row
-    connection = Connection(pk=pk, **dict(zip(_CLAIMED, values, strict=True)))
+    values = {"id": pk, "now": now, "channel": channel_id(pk, 1)}
+    if not row_of(_LOCK, [pk]) or (row := row_of(_CLAIM.format(customer=customer_of("dst_number")), values)) is None:
+        return None
+    *claimed, login, has_line = row
+    connection = Connection(pk=pk, **dict(zip(_CLAIMED, claimed, strict=True)))
     connection.agent = Agent(pk=connection.agent_id, login=login, has_line=has_line)
     legs.bind_log_context(connection)
     return connection
@@ -166,19 +153,14 @@ def _give_up_late(pk: int, now: datetime) -> None:
     late = Connection.objects.filter(pk=pk, state=Connection.State.QUEUED, place_until__lt=now)
     connection = legs.lock(pk) if late.exists() else None
     if connection and connection.state == Connection.State.QUEUED:
-        cause, reason = _why_late()
+        cause, reason = OUT_OF_ORDER, causes.NO_CONNECTION
+        if is_connected():
+            cause, reason = (NO_CIRCUIT, causes.NO_LINE) if _has_limits() else (TEMPORARY_FAILURE, causes.NOT_TRIED)
         failed, party, at = Connection.Disposition.FAILED, Connection.Party.SYSTEM, legs.instant(connection, now)
         legs.end(connection, at, failed, cause=cause, cause_text=reason, hung_up_by=party)
 
 
-def _why_late() -> tuple[int, str]:
-    if not is_connected():
-        return OUT_OF_ORDER, causes.NO_CONNECTION
-    return (NO_CIRCUIT, causes.NO_LINE) if _has_limits() else (TEMPORARY_FAILURE, causes.NOT_TRIED)
-
-
 def queued() -> list[int]:
-    """Return the calls that wait to be placed, the oldest first."""
     calls = Connection.objects.filter(state=Connection.State.QUEUED).order_by("created_at", "id")
     return list(calls.values_list("pk", flat=True))
 
@@ -186,9 +168,7 @@ def queued() -> list[int]:
 def overdue(now: datetime) -> list[int]:
     """Return the calls whose task was lost or that had to wait; while the agent's phone is in a call, only rarely."""
     before, soon = now - timedelta(seconds=OVERDUE_SECONDS), now + timedelta(seconds=settings.PLACE_LIMIT_SECONDS / 2)
-    with database.cursor() as cursor:
-        cursor.execute(_OVERDUE, {"before": before, "soon": soon, "most": MOST_AT_ONCE})
-        return [pk for (pk,) in cursor.fetchall()]
+    return [pk for (pk,) in rows_of(_OVERDUE, {"before": before, "soon": soon, "most": MOST_AT_ONCE})]
 
 
 def _has_limits() -> bool:

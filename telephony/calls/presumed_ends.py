@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
+from callcentre.core.changes import store
 from telephony.calls import legs
 from telephony.models import Connection, Recording
 from telephony.verbs import ledger
@@ -32,29 +33,25 @@ def correct(connection_id: int) -> None:
     recording = Recording.objects.ready().filter(name=connection.recording_name).first()
     if recording is None:
         return
-    found_at, connection.end_found_at = connection.end_found_at, None
-    connection.save(update_fields=["end_found_at"])
+    found_at = connection.end_found_at
+    store(connection, end_found_at=None)
     end = recording.started_at + timedelta(seconds=recording.seconds)
     if end < found_at - LEFT_OVER:
         _move_end(connection, max(end.replace(microsecond=0), connection.answered_at or connection.created_at))
 
 
 def _move_end(connection: Connection, end: datetime) -> None:
-    """Move the end of a call, for all agents who took part until its end."""
     assert connection.ended_at is not None
     was = connection.ended_at
     agents = {connection.agent_id}
     for offer in connection.offers.filter(ended_at=was, answered_at__isnull=False):
         assert offer.answered_at is not None
-        offer.ended_at = max(end, offer.answered_at)
-        offer.save(update_fields=["ended_at"])
+        store(offer, ended_at=max(end, offer.answered_at))
         agents.add(offer.agent_id)
     for talk in connection.talks.filter(ended_at=was):
-        talk.ended_at = max(end, talk.started_at)
-        talk.save(update_fields=["ended_at"])
+        store(talk, ended_at=max(end, talk.started_at))
         agents.add(talk.agent_id)
     connection.legs.filter(ended_at=was).update(ended_at=end)
-    connection.ended_at = end
-    connection.save(update_fields=["ended_at"])
+    store(connection, ended_at=end)
     for agent_id in sorted(filter(None, agents)):
         ledger.move_end_of_talk(agent_id, connection.pk, connection.created_at, was, end)

@@ -28,11 +28,12 @@ from telephony.calls import (
     line_events,
     lines,
     presumed_ends,
+    prompts,
     supervision,
     switch_events,
     switch_requests,
 )
-from telephony.channels import connection_of, connection_of_bridge, line_of, line_of_tone
+from telephony.channels import connection_of, connection_of_bridge, line_of, line_of_tone, play_id
 from telephony.models import AgentLine, Connection, Leg, Supervision
 from telephony.switch.base import Arrived, Channel, Missed, Switch, SwitchError
 
@@ -113,8 +114,8 @@ class Comparison:
         callers, left_over = _sorted(strangers, now)
         repairs += [Repair(0, partial(switch_requests.hang_up, channel_id)) for channel_id in left_over]
         repairs += [
-            Repair(pk, partial(_hang_up_over, line_channel, channel_id))
-            for pk, line_channel, channel_id in _lines_left_over(channels, lines_by_channel)
+            Repair(pk, partial(_hang_up_over, pk, channel_id))
+            for pk, channel_id in _lines_left_over(channels, lines_by_channel)
         ]
         bridge_ids = switch.bridges()
         repairs += [
@@ -299,6 +300,7 @@ def _restore_talk(connection: Connection) -> None:
     customer = connection.leg_of(Role.CUSTOMER)
     if connection.state == State.TALKING and not connection.is_on_hold and not connection.agent_lost_at:
         if len(here) > 1:
+            _end_sounds(connection)
             bridges.join(connection, *here, is_repeated=True)
     elif (
         connection.state in (State.WAITING, State.PLAYING)
@@ -318,6 +320,14 @@ def _restore_talk(connection: Connection) -> None:
         consultations.talk_apart(connection)
 
 
+def _end_sounds(connection: Connection) -> None:
+    """End what the customer of a talk may hear still from before: the parties would not hear each other."""
+    if customer := connection.leg_of(Role.CUSTOMER):
+        switch_requests.send("stop_music", customer.channel_id)
+    if (step := prompts.step_of(connection)) and step.play_count:
+        switch_requests.send("stop_play", play_id(connection.pk, step.play_count))
+
+
 def _waits_for_dialler(connection: Connection) -> bool:
     """Return whether a dialler's call was answered and has no agent yet."""
     return connection.state == State.WAITING and connection.waiting_since is None
@@ -326,19 +336,23 @@ def _waits_for_dialler(connection: Connection) -> bool:
 # Standing lines
 
 
-def _lines_left_over(channel_ids: Collection[str], known: Collection[str]) -> list[tuple[int, str, str]]:
-    """Return line, channel of the line and channel, for channels of other lines than these and for their tones."""
-    found: list[tuple[int, str, str]] = []
+def _lines_left_over(channel_ids: Collection[str], known: Collection[str]) -> list[tuple[int, str]]:
+    """Return line and channel, for channels of other lines than these and for all tones."""
+    found: list[tuple[int, str]] = []
     for channel_id in channel_ids:
-        line_channel = line_of_tone(channel_id) or channel_id
-        if (line_id := line_of(line_channel)) is not None and line_channel not in known:
-            found.append((line_id, line_channel, channel_id))
+        line_channel = line_of_tone(channel_id)
+        line_id = line_of(line_channel or channel_id)
+        if line_id is not None and (line_channel or channel_id not in known):
+            found.append((line_id, channel_id))
     return found
 
 
-def _hang_up_over(line_channel: str, channel_id: str) -> None:
-    """Hang up a channel, unless its line is a new one."""
-    if not AgentLine.objects.filter(channel_id=line_channel, ended_at=None).exists():
+def _hang_up_over(line_id: int, channel_id: str) -> None:
+    """Hang up a channel, unless its line is a new one; that of a tone, unless the line still waits for its end."""
+    of_line = AgentLine.objects.filter(pk=line_id, ended_at=None)
+    if line_of_tone(channel_id):
+        of_line = of_line.filter(connection_id__isnull=False, joined_at=None)
+    if not of_line.exists():
         switch_requests.hang_up(channel_id)
 
 

@@ -15,10 +15,10 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from callcentre.core.changes import actor_columns
+from callcentre.core.changes import actor_columns, store
 from callcentre.core.errors import ErrorCode
 from telephony import call_clock, causes
-from telephony.calls import legs, lines, supervisors, switch_requests, transfers
+from telephony.calls import bridges, legs, lines, switch_requests, transfers
 from telephony.channels import monitor_channel_id, supervised_by, supervisor_of_snoop
 from telephony.models import Agent, CallCommand, Connection, Leg, Supervision
 from telephony.switch.base import SwitchError
@@ -32,10 +32,7 @@ GRACE = timedelta(seconds=10)
 
 
 def obstacle(
-    connection: Connection,
-    kind: str,
-    arguments: Mapping[str, Any],
-    asked: Sequence[tuple[str, Mapping[str, Any]]] = (),
+    connection: Connection, kind: str, arguments: Mapping[str, Any], asked: Sequence[tuple[str, Mapping[str, Any]]] = ()
 ) -> ErrorCode | None:
     """Return why the command of a supervisor is not possible in this open call, or None.
 
@@ -58,9 +55,6 @@ def obstacle(
     return ErrorCode.PHONE_OCCUPIED if lines.has_open(agent_id) else lines.obstacle_of_phone(agent_id)
 
 
-# Commands
-
-
 def monitor(connection: Connection, command: CallCommand, at: datetime) -> None:
     """Call the supervisor's phone, or change the mode if it is there."""
     mode, agent_id = command.arguments["mode"], command.arguments["agent_id"]
@@ -69,8 +63,7 @@ def monitor(connection: Connection, command: CallCommand, at: datetime) -> None:
     if row is None:
         _call(connection, command, begun, at)
     elif row.mode != mode:
-        row.mode, row.modes = mode, [*row.modes, begun]
-        row.save(update_fields=["mode", "modes"])
+        store(row, mode=mode, modes=[*row.modes, begun])
         if row.up_at:
             _place(connection, row)
 
@@ -88,8 +81,7 @@ def _call(connection: Connection, command: CallCommand, begun: list[str], at: da
         **actor_columns(command.actor),
     )
     if not connection.is_supervised:
-        connection.is_supervised = True
-        connection.save(update_fields=["is_supervised"])
+        store(connection, is_supervised=True)
 
     def refused(error: SwitchError) -> None:
         ended(channel_id, call_clock.now(), error.cause, str(error))
@@ -108,14 +100,13 @@ def _call(connection: Connection, command: CallCommand, begun: list[str], at: da
 def _place(connection: Connection, row: Supervision) -> None:
     is_apart = connection.is_on_hold or connection.agent_lost_at is not None
     is_in_talk = connection.state == Connection.State.TALKING and not is_apart
-    supervisors.place(connection, row, is_in_talk=is_in_talk)
+    bridges.place_supervisor(connection, row, is_in_talk=is_in_talk)
 
 
 def unmonitor(connection: Connection, command: CallCommand, at: datetime) -> None:
-    """Hang the supervisor up."""
-    for row in supervisors.open_in(connection):
+    for row in bridges.supervisors_in(connection):
         if row.agent_id == command.arguments["agent_id"]:
-            supervisors.end(connection, row, at)
+            bridges.end_supervision(connection, row, at)
 
 
 def take_over(connection: Connection, command: CallCommand, at: datetime) -> None:
@@ -123,11 +114,10 @@ def take_over(connection: Connection, command: CallCommand, at: datetime) -> Non
 
     The supervisor's channel is a leg from now on.
     """
-    row = next(row for row in supervisors.open_in(connection) if row.agent_id == command.arguments["agent_id"])
+    row = next(row for row in bridges.supervisors_in(connection) if row.agent_id == command.arguments["agent_id"])
     agent = row.agent
-    row.ended_at, row.mode = max(at, row.asked_at), Mode.TAKE_OVER
-    row.modes = [*row.modes, [row.mode, timezone.now().isoformat(timespec="seconds")]]
-    row.save(update_fields=["ended_at", "mode", "modes"])
+    modes = [*row.modes, [Mode.TAKE_OVER, timezone.now().isoformat(timespec="seconds")]]
+    store(row, ended_at=max(at, row.asked_at), mode=Mode.TAKE_OVER, modes=modes)
     transfers.hand_on(connection, command.actor, at, number=agent.number, target=agent, action=TAKE_OVER)
     switch_requests.send("stop_listening", row.channel_id)
     role, up = Leg.Role.TARGET, Leg.State.UP
@@ -141,15 +131,13 @@ def take_over(connection: Connection, command: CallCommand, at: datetime) -> Non
 
 @transaction.atomic
 def up(channel_id: str, at: datetime) -> None:
-    """Let the supervisor, whose phone was picked up, hear the call."""
     found = _lock(channel_id)
     if found is None:
         if not Leg.objects.filter(channel_id=channel_id, ended_at=None).exists():
-            supervisors.remove(channel_id)
+            bridges.remove_supervisor(channel_id)
     elif found[1].up_at is None:
         connection, row = found
-        row.up_at = max(legs.instant(connection, at), row.asked_at)
-        row.save(update_fields=["up_at"])
+        store(row, up_at=max(legs.instant(connection, at), row.asked_at))
         _place(connection, row)
 
 
@@ -160,7 +148,7 @@ def ended(channel_id: str, at: datetime, cause: int | None, cause_text: str = ""
         return False
     connection, row = found
     why = "" if row.up_at else cause_text or causes.text_of(cause)
-    supervisors.end(connection, row, legs.instant(connection, at), why)
+    bridges.end_supervision(connection, row, legs.instant(connection, at), why)
     return True
 
 
@@ -168,9 +156,6 @@ def _lock(channel_id: str) -> tuple[Connection, Supervision] | None:
     connection = legs.lock(supervised_by(channel_id) or 0)
     row = Supervision.objects.select_related("agent").filter(channel_id=channel_id, ended_at=None).first()
     return (connection, row) if connection and row else None
-
-
-# Comparison with the switch: telephony.calls.reconciliation
 
 
 def differences(
@@ -201,11 +186,11 @@ def differences(
 def _remove_left_over(channel_id: str) -> None:
     is_of_leg = Leg.objects.filter(channel_id=channel_id, ended_at=None).exists()
     if not is_of_leg and not Supervision.objects.filter(channel_id=channel_id, ended_at=None).exists():
-        supervisors.remove(channel_id)
+        bridges.remove_supervisor(channel_id)
 
 
 def restore(connection: Connection) -> None:
     """Repeat the requests for the supervisors of a call, in case that a process died before it sent them."""
-    for row in supervisors.open_in(connection):
+    for row in bridges.supervisors_in(connection):
         if row.up_at:
             _place(connection, row)

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 from prometheus_client import Histogram
 
+from callcentre.core.changes import store
 from callcentre.core.statements import row_of
 from telephony import call_clock
 from telephony.calls import (
@@ -26,19 +27,7 @@ from telephony.calls import (
 )
 from telephony.channels import connection_of, line_of, supervised_by
 from telephony.models import Connection, Leg
-from telephony.switch.base import (
-    Arrived,
-    Detected,
-    Ended,
-    Event,
-    KeyPressed,
-    PhoneChanged,
-    Played,
-    RecordingFinished,
-    Ringing,
-    Unregistered,
-    Up,
-)
+from telephony.switch import base
 from telephony.verbs import recordings
 
 Role = Leg.Role
@@ -57,49 +46,49 @@ RETURNING hangup_asked_at IS NOT NULL
 """
 
 
-def handle(event: Event) -> None:
+def handle(event: base.Event) -> None:
     match event:
-        case Ringing() | Up() | Ended() | Played() if line_of(event.channel_id) is not None:
+        case base.Ringing() | base.Up() | base.Ended() | base.Played() if line_of(event.channel_id) is not None:
             _handle_of_line(event)
-        case Ringing() | Up() | Ended() if supervised_by(event.channel_id) is not None:
+        case base.Ringing() | base.Up() | base.Ended() if supervised_by(event.channel_id) is not None:
             _handle_of_supervisor(event)
-        case Ringing(channel_id, at):
+        case base.Ringing(channel_id, at):
             ringing(channel_id, at)
-        case Up(channel_id, at):
+        case base.Up(channel_id, at):
             up(channel_id, at)
             answer_seconds.observe((timezone.now() - at).total_seconds())
-        case Ended(channel_id, at, cause, tech_cause):
+        case base.Ended(channel_id, at, cause, tech_cause):
             ended(channel_id, at, cause, tech_cause)
-        case Arrived():
+        case base.Arrived():
             inbound.arrived(event)
-        case Detected() | Played() | KeyPressed():
+        case base.Detected() | base.Played() | base.KeyPressed():
             _handle_of_customer(event)
-        case Unregistered() | PhoneChanged():
+        case base.Unregistered() | base.PhoneChanged():
             _handle_of_phone(event)
-        case RecordingFinished():
+        case base.RecordingFinished():
             recordings.finish(event.name, is_failed=event.is_failed)
             caller_steps.message_over(event.name)
 
 
-def _handle_of_customer(event: Detected | Played | KeyPressed) -> None:
+def _handle_of_customer(event: base.Detected | base.Played | base.KeyPressed) -> None:
     match event:
-        case Detected():
+        case base.Detected():
             dialler_calls.detected(event)
-        case Played() if connection_of(event.channel_id) is not None:
+        case base.Played() if connection_of(event.channel_id) is not None:
             dialler_calls.played(event)
-        case Played():
+        case base.Played():
             caller_steps.played(event)
-        case KeyPressed():
+        case base.KeyPressed():
             if not caller_steps.pressed(event):
                 callbacks.key_pressed(event)
 
 
-def _handle_of_phone(event: Unregistered | PhoneChanged) -> None:
+def _handle_of_phone(event: base.Unregistered | base.PhoneChanged) -> None:
     match event:
-        case Unregistered(number, at):
+        case base.Unregistered(number, at):
             line_events.hang_up_lost(number, at)
             _end_of_window(number, at)
-        case PhoneChanged(number, at, is_online):
+        case base.PhoneChanged(number, at, is_online):
             browser_phones.changed(number, at, is_online=is_online)
 
 
@@ -112,23 +101,23 @@ def _end_of_window(number: str, at: datetime) -> None:
         switch_requests.hang_up(channel_id)
 
 
-def _handle_of_line(event: Ringing | Up | Ended | Played) -> None:
+def _handle_of_line(event: base.Ringing | base.Up | base.Ended | base.Played) -> None:
     match event:
-        case Ringing(channel_id):
+        case base.Ringing(channel_id):
             line_events.ringing(channel_id)
-        case Up(channel_id, at):
+        case base.Up(channel_id, at):
             line_events.up(channel_id, at)
-        case Ended(channel_id, at, cause, tech_cause):
+        case base.Ended(channel_id, at, cause, tech_cause):
             line_events.ended(channel_id, at, cause, tech_cause)
-        case Played(channel_id, at):
+        case base.Played(channel_id, at):
             line_events.tone_over(channel_id, at)
 
 
-def _handle_of_supervisor(event: Ringing | Up | Ended) -> None:
+def _handle_of_supervisor(event: base.Ringing | base.Up | base.Ended) -> None:
     match event:
-        case Up(channel_id, at):
+        case base.Up(channel_id, at):
             supervision.up(channel_id, at)
-        case Ended(channel_id, at, cause, tech_cause):
+        case base.Ended(channel_id, at, cause, tech_cause):
             # The phone of a supervisor who has taken the call over is a leg.
             if not supervision.ended(channel_id, at, cause):
                 ended(channel_id, at, cause, tech_cause)
@@ -144,7 +133,6 @@ def ringing(channel_id: str, at: datetime) -> None:
 
 @transaction.atomic
 def up(channel_id: str, at: datetime) -> None:
-    """Handle a phone that was picked up."""
     if (found := legs.lock_by_channel(channel_id)) is None:
         return
     connection, leg = found
@@ -155,7 +143,7 @@ def up(channel_id: str, at: datetime) -> None:
         switch_requests.hang_up(channel_id)
         return
     heard_at, at = call_clock.on_call(connection.pk, at), legs.instant(connection, at)
-    legs.mark_up(leg, at)
+    store(leg, state=Leg.State.UP, up_at=at)
     if leg.hangup_asked_at or connection.state == Connection.State.ENDED:
         # We asked to hang up before the phone was picked up.
         legs.hang_up(leg, at)

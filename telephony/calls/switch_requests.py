@@ -14,11 +14,12 @@ from functools import partial
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db.models import QuerySet
 
 from callcentre.core.pubsub import publish
 from telephony import causes
 from telephony.keyed_pool import KeyedPool
-from telephony.models import Leg
+from telephony.models import AgentLine, Leg
 from telephony.switch import current_switch
 from telephony.switch.base import SwitchError, SwitchUnreachable
 
@@ -86,13 +87,11 @@ logger = logging.getLogger(__name__)
 unsent = threading.Event()
 # The listener's threads for requests that no call waits for. Without them, as in other processes, nothing is put off.
 closing: KeyedPool | None = None
-# The dialler's threads for all requests.
 threads: RequestThreads | None = None
 _of_thread = threading.local()
 
 
 def is_reachable() -> bool:
-    """Return whether the switch answers now."""
     try:
         current_switch().ping()
     except SwitchError:
@@ -116,21 +115,6 @@ def collect_unanswered() -> Iterator[list[str]]:
         del _of_thread.reasons
 
 
-def call_agent(leg: Leg, presented: str, ring_seconds: int, *, is_awaited: bool = False) -> None:
-    """Ring the phone of an agent. A refused leg ends."""
-    _send_call("call_agent", leg, presented, ring_seconds, is_awaited=is_awaited)
-
-
-def call_number(leg: Leg, presented: str, ring_seconds: int) -> None:
-    """Ring an outside number. A refused leg ends."""
-    _send_call("call_number", leg, presented, ring_seconds)
-
-
-def follow(leg: Leg) -> None:
-    """Request the end event of a caller's channel. The switch refuses if the caller has hung up already."""
-    send("follow", leg.channel_id, refused=lambda error: _store_refusal(leg.channel_id, 0, ""))
-
-
 def play_music(leg: Leg, music_class: str = "default") -> None:
     send("play_music", leg.channel_id, music_class)
 
@@ -141,7 +125,6 @@ def hang_up(channel_id: str, cause: int = 16) -> None:
 
 
 def send_now(command: str, *args: Any, refused: Callable[[SwitchError], None] | None = None, **kwargs: Any) -> None:
-    """Send a request, outside a transaction."""
     _request(command, args, kwargs, refused, None)
 
 
@@ -179,7 +162,6 @@ def _request(
     refused: Callable[[SwitchError], None] | None,
     unanswered: Callable[[SwitchUnreachable], None] | None,
 ) -> bool:
-    """Send a request. Return whether the switch has answered."""
     try:
         getattr(current_switch(), command)(*args, **kwargs)
     except SwitchUnreachable as error:
@@ -196,31 +178,33 @@ def _request(
     return True
 
 
-def _send_call(command: str, leg: Leg, presented: str, ring_seconds: int, **values: Any) -> None:
-    channel_id = leg.channel_id
+def _call(command: str, row: Leg | AgentLine, presented: str, ring_seconds: int, **values: Any) -> None:
+    """Ring the phone of a leg or line. The listener ends one that is refused (telephony.calls.switch_events)."""
+    number = row.number if isinstance(row, Leg) else row.agent.number
+    open_row = type(row)._default_manager.filter(channel_id=row.channel_id, ended_at=None)
 
     def refused(error: SwitchError) -> None:
-        logger.warning("call refused", extra={"command": command, "channel": channel_id, "error": str(error)})
-        _store_refusal(channel_id, error.cause, str(error))
+        logger.warning("call refused", extra={"command": command, "channel": row.channel_id, "error": str(error)})
+        _store_refusal(open_row, error.cause, str(error))
 
     def unanswered(error: SwitchUnreachable) -> None:
         """Store the reason, in case that the leg turns out to be lost."""
-        Leg.objects.filter(channel_id=channel_id, ended_at=None).update(cause_text=causes.NO_CONNECTION)
+        open_row.update(cause_text=causes.NO_CONNECTION)
 
-    send(
-        command,
-        channel_id,
-        leg.number,
-        presented=presented,
-        ring_seconds=ring_seconds,
-        refused=refused,
-        unanswered=unanswered,
-        **values,
-    )
+    values |= {"presented": presented, "ring_seconds": ring_seconds}
+    send(command, row.channel_id, number, refused=refused, unanswered=unanswered, **values)
 
 
-def _store_refusal(channel_id: str, cause: int | None, reason: str) -> None:
-    """Store that the switch refused a leg. The listener ends the leg: telephony.calls.switch_events."""
-    refusal = {"state": Leg.State.REFUSED, "cause": cause, "cause_text": reason[: causes.LONGEST]}
-    Leg.objects.filter(channel_id=channel_id, ended_at=None).update(**refusal)
+# Of an agent's phone, and of a number outside.
+call_agent, call_number = partial(_call, "call_agent"), partial(_call, "call_number")
+
+
+def follow(leg: Leg) -> None:
+    """Request the end event of a caller's channel. The switch refuses if the caller has hung up already."""
+    open_leg = Leg.objects.filter(pk=leg.pk, ended_at=None)
+    send("follow", leg.channel_id, refused=lambda error: _store_refusal(open_leg, 0, ""))
+
+
+def _store_refusal(row: QuerySet[Any], cause: int | None, reason: str) -> None:
+    row.update(state=Leg.State.REFUSED, cause=cause, cause_text=reason[: causes.LONGEST])
     publish("calls")

@@ -9,9 +9,9 @@ from datetime import datetime
 from django.conf import settings
 
 from callcentre.core.actor import Actor
-from callcentre.core.changes import actor_columns
+from callcentre.core.changes import actor_columns, store
 from telephony import events
-from telephony.calls import bridges, consulted, legs, offers, prompts, switch_requests, talk_times
+from telephony.calls import bridges, consulted, legs, offers, prompts, switch_requests
 from telephony.models import Agent, Connection, Leg, Offer, Queue, Transfer
 from telephony.verbs import ledger, presence
 
@@ -48,10 +48,9 @@ def hand_on(
     )
     if offer := offers.current(connection):
         offers.close(offer, at, is_transferred=True)
-    talk_times.transfer(connection, at)
+    offers.transfer_talk(connection, at)
     if connection.agent_lost_at:
-        connection.agent_lost_at = None
-        connection.save(update_fields=["agent_lost_at"])
+        store(connection, agent_lost_at=None)
     if is_parted:
         bridges.destroy(connection)
     agents = {agent.pk for agent in (connection.agent, target) if agent}
@@ -70,8 +69,7 @@ def hand_on(
 
 def call_target(connection: Connection, number: str, at: datetime) -> None:
     """Ring the number for a customer who is up. The agent who talked with the customer has left the call already."""
-    connection.state, connection.is_on_hold = State.DIALLING, False
-    connection.save(update_fields=["state", "is_on_hold"])
+    store(connection, state=State.DIALLING, is_on_hold=False)
     customer = connection.leg_of(Leg.Role.CUSTOMER)
     if connection.join_count:
         bridges.destroy(connection)
@@ -104,14 +102,12 @@ def ring(
 
 
 def agent_of(number: str) -> Agent | None:
-    """Return the agent whose phone has this number."""
     return Agent.objects.active().filter(number=number).first()
 
 
 def take(connection: Connection, leg: Leg, at: datetime) -> None:
     """Give the customer to a target that is there already, or whose phone rings. The agent has left the call."""
-    connection.state, connection.is_on_hold = State.DIALLING, False
-    connection.save(update_fields=["state", "is_on_hold"])
+    store(connection, state=State.DIALLING, is_on_hold=False)
     if leg.agent:
         offers.open_for(connection, leg.agent, at)
     if leg.up_at:
@@ -119,7 +115,6 @@ def take(connection: Connection, leg: Leg, at: datetime) -> None:
 
 
 def target_up(connection: Connection, leg: Leg, at: datetime) -> None:
-    """Join customer and target: the target has picked up."""
     customer = connection.leg_of(Leg.Role.CUSTOMER)
     if connection.state != State.DIALLING or customer is None:
         return
@@ -137,7 +132,7 @@ def join(connection: Connection, leg: Leg, customer: Leg, at: datetime, *, offer
     if offer:
         offers.answer(offer, at)
     if leg.agent:
-        talk_times.begin(connection, leg.agent, at)
+        offers.begin_talk(connection, leg.agent, at)
         presence.talk(leg.agent, connection, at)
     if is_first:
         events.connection_answered(connection)

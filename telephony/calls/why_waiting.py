@@ -10,8 +10,10 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.core.statements import Statement, rows_of
 from telephony.calls import campaign_hooks
 from telephony.calls.candidates import (
-    CONDITIONS,
+    AGENTS,
     MEMBERS,
+    OF_AGENT,
+    OF_MEMBER,
     ORDER_OF_MEMBERS,
     ORDER_OF_WAITS,
     REST,
@@ -21,6 +23,7 @@ from telephony.calls.candidates import (
 from telephony.models import AgentState, Connection
 
 _REST = {"seconds": int(REST.total_seconds())}
+_NOT_TAKEN = _("has not taken this call, or the phone could not be reached: rests for %(seconds)s seconds")
 TEXTS: dict[str, Any] = {
     "inactive": _("is inactive"),
     "logged_out": _("is not logged in"),
@@ -31,7 +34,8 @@ TEXTS: dict[str, Any] = {
     "rung": _("is rung for another call"),
     "supervises": _("listens to a call as a supervisor"),
     "line": _("has a standing line that is busy, rings or ends"),
-    "rests": _("has not taken this call, or the phone could not be reached: rests for %(seconds)s seconds"),
+    "failed": _NOT_TAKEN,
+    "rests": _NOT_TAKEN,
     "rests_from_callback": _("has not taken a call-back: rests for %(seconds)s seconds"),
     "campaign": _("is wanted by an answered call of a campaign"),
 }
@@ -41,7 +45,7 @@ _WHY = Statement("""
 SELECT w.place, member.*
 FROM (SELECT waits.*, row_number() OVER (ORDER BY {order_of_waits}) AS place FROM ({waits}) waits) w
 LEFT JOIN LATERAL (
-  SELECT m.agent_id, a.login, COALESCE(st.kind, ''), array_remove(ARRAY[{failed}], NULL) AS failed,
+  SELECT m.agent_id, m.login, COALESCE(m.kind, ''), array_remove(ARRAY[{failed}], NULL) AS failed,
     ARRAY(
       SELECT concat(named.name, ' ', r.level)
       FROM telephony_requiredskill r JOIN telephony_skill named ON named.id = r.skill_id
@@ -50,7 +54,7 @@ LEFT JOIN LATERAL (
       ORDER BY named.name
     ) AS lacks,
     row_number() OVER (ORDER BY {order_of_members}) AS turn
-  {members}
+  FROM ({members}) m
   WHERE m.queue_id = w.queue_id
 ) member ON true
 WHERE w.connection_id = %(connection)s
@@ -58,10 +62,10 @@ ORDER BY member.failed <> '{{}}', member.turn
 """).of(
     waits=WAITS,
     order_of_waits=ORDER_OF_WAITS.format("waits"),
-    members=MEMBERS,
+    members=MEMBERS.format(agents=f"({AGENTS})"),
     order_of_members=ORDER_OF_MEMBERS,
     failed=", ".join(
-        f"CASE WHEN ({condition}) IS NOT TRUE THEN '{name}' END" for name, condition in CONDITIONS.items()
+        f"CASE WHEN ({condition}) IS NOT TRUE THEN '{name}' END" for name, condition in (OF_AGENT | OF_MEMBER).items()
     ),
 )
 

@@ -38,7 +38,6 @@ class AgentQuerySet(models.QuerySet["Agent"]):
         return self.filter(is_active=True)
 
     def of_user(self, user: User) -> "Agent | None":
-        """Return the active agent of a back-office user, or None."""
         return self.active().filter(user=user).first()
 
     def ids_by_login(self, logins: Iterable[str]) -> dict[str, int]:
@@ -60,10 +59,7 @@ class Agent(TimestampedModel):
     scope_lookups: ClassVar[Lookups] = {"scope_agent_groups": "group_id"}
 
     login = models.CharField(
-        _("login"),
-        max_length=100,
-        unique=True,
-        error_messages={"unique": ErrorCode.AGENT_LOGIN_TAKEN.text},
+        _("login"), max_length=100, unique=True, error_messages={"unique": ErrorCode.AGENT_LOGIN_TAKEN.text}
     )
     name = models.CharField(pgettext_lazy("of a person", "name"), max_length=100)
     surname = models.CharField(_("surname"), max_length=100, blank=True)

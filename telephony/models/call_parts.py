@@ -99,7 +99,7 @@ class Talk(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["connection"], condition=Q(ended_at__isnull=True), name="talk_one_open_of_connection"
-            ),
+            )
         ]
         indexes = [
             models.Index(fields=["agent", "counted_at"], name="talk_of_agent"),

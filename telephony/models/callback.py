@@ -63,7 +63,6 @@ class CallBack(models.Model):
     number = models.CharField(_("number"), max_length=64)
     # A customer of the tickets app; see telephony.customers.
     customer_id = models.BigIntegerField(_("customer"), null=True)
-    # The call of the caller who waited.
     caller = models.ForeignKey(
         Connection, models.SET_NULL, null=True, related_name="+", verbose_name=_("call of the caller")
     )
@@ -77,7 +76,6 @@ class CallBack(models.Model):
     # The calls of the number so far; not those whose agent did not pick up.
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
     next_attempt_at = models.DateTimeField(_("not before"))
-    # The last call, and its agent.
     connection = models.ForeignKey(
         Connection, models.SET_NULL, null=True, related_name="+", verbose_name=_("last call")
     )

@@ -142,9 +142,7 @@ class Connection(models.Model):
     join_count = models.PositiveSmallIntegerField(default=0, editable=False)
     # An agent has transferred this outbound call, so that its talks are rows of Talk. Always false for inbound calls.
     has_talks = models.BooleanField(default=False, db_default=False, editable=False)
-    # The standing line of an agent is or was part of the call.
     uses_line = models.BooleanField(default=False, db_default=False, editable=False)
-    # A supervisor listens or has listened.
     is_supervised = models.BooleanField(default=False, db_default=False, editable=False)
     # The latest instant for placing a QUEUED call.
     place_until = models.DateTimeField(null=True)
@@ -168,7 +166,7 @@ class Connection(models.Model):
                 name="connection_ended_is_final",
                 condition=Q(state="ended", ended_at__isnull=False) & ~Q(disposition="")
                 | ~Q(state="ended") & Q(ended_at__isnull=True),
-            ),
+            )
         ]
         indexes = [
             models.Index(fields=["-created_at", "-id"], name="connection_newest"),
@@ -206,7 +204,6 @@ class Connection(models.Model):
 
     @staticmethod
     def next_id() -> int:
-        """Reserve an id for a connection."""
         return int(rows_of("SELECT nextval(pg_get_serial_sequence('telephony_connection', 'id'))")[0][0])
 
     @property
@@ -267,7 +264,6 @@ class Connection(models.Model):
 
     @property
     def recording_name(self) -> str:
-        """The name of the last recording."""
         return self.uid if self.join_count < 2 else f"{self.uid}-{self.join_count}"
 
     @property
@@ -361,7 +357,6 @@ class Leg(models.Model):
 
     @classmethod
     def of_line(cls, line: AgentLine, connection: Connection) -> "Leg":
-        """Return the leg that stands for a line in the call that it is in."""
         is_up = line.joined_at is not None
         leg = cls(
             connection=connection,

@@ -104,7 +104,6 @@ class Recording(DueWork):
             models.Index(
                 fields=["leaves_switch_at"], condition=Q(leaves_switch_at__isnull=False), name="recording_on_switch"
             ),
-            # The few failures among millions.
             models.Index(fields=["state", "-id"], name="recording_state"),
             models.Index(fields=["-started_at", "-id"], name="recording_newest"),
         ]

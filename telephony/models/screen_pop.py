@@ -52,7 +52,7 @@ class ScreenPop(models.Model):
                 name="screenpop_is_of_one",
                 condition=Q(queue__isnull=False, campaign_id=None) | Q(queue=None, campaign_id__isnull=False),
                 violation_error_message=_("A screen pop belongs to a queue or to a campaign."),
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -70,7 +70,7 @@ class TransferShortcut(TimestampedModel):
         Queue, models.PROTECT, null=True, blank=True, related_name="shortcuts", verbose_name=_("queue")
     )
     number = models.CharField(_("number"), max_length=100, blank=True)
-    # A PNG that telephony.icons has drawn from the upload; empty for none.
+    # A PNG that is drawn from the upload; empty for none.
     icon = models.BinaryField(_("icon"), default=b"", blank=True)
     order = models.PositiveIntegerField(_("order"), default=50)
 

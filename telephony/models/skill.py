@@ -18,16 +18,18 @@ _IS_LEVEL = Q(level__gte=1, level__lte=9)
 # The most steps by which a caller comes earlier or later.
 MOST_STEPS = 100
 
-# SQL: a join to the member `m` of a queue. `skill.able`: whether the agent has what the queue requires; `skill.levels`:
-# the sum of the agent's levels in that. Both are NULL if the queue requires nothing.
-SKILL_OF_MEMBER = """
-LEFT JOIN LATERAL (
-  SELECT bool_and(k.id IS NOT NULL) AS able, sum(k.level) AS levels
-  FROM telephony_requiredskill r
-  LEFT JOIN telephony_agentskill k ON k.agent_id = m.agent_id AND k.skill_id = r.skill_id AND k.level >= r.level
-  WHERE r.queue_id = m.queue_id
-) skill ON true"""
-IS_ABLE = "skill.able IS NOT FALSE"
+# SQL: joins to the member `m` of a queue. `held.skills`: how many of the required skills the agent has, at their level;
+# `held.levels`: the sum of the agent's levels in these. Both are NULL if the queue requires nothing.
+SKILLS_OF_MEMBER = """
+LEFT JOIN (
+  SELECT queue_id, count(*) AS skills FROM telephony_requiredskill GROUP BY queue_id
+) required ON required.queue_id = m.queue_id
+LEFT JOIN (
+  SELECT r.queue_id, k.agent_id, count(*) AS skills, sum(k.level) AS levels
+  FROM telephony_requiredskill r JOIN telephony_agentskill k ON k.skill_id = r.skill_id AND k.level >= r.level
+  GROUP BY r.queue_id, k.agent_id
+) held ON held.queue_id = m.queue_id AND held.agent_id = m.agent_id"""
+IS_ABLE = "COALESCE(held.skills, 0) = COALESCE(required.skills, 0)"
 
 
 @audited()

@@ -141,7 +141,6 @@ class TopicField(TimestampedModel):
         return self.name
 
     def delete(self, *args: Any, **kwargs: Any) -> Any:
-        """Refuse the deletion."""
         raise ValidationError(_("A field is made inactive, not deleted: calls have values of it."))
 
     def read(self, text: str) -> str:
@@ -174,7 +173,6 @@ class ConnectionTopic(TimestampedModel):
     comment = models.TextField(_("comment"), blank=True)
     # [{"field_id": 3, "value": "…"}, …] for the fields that have a value.
     fields = models.JSONField(_("fields"), default=list)
-    # The name of the last actor.
     set_by = models.CharField(_("set by"), max_length=150)
 
     class Meta:

@@ -20,7 +20,6 @@ NOTHING_MADE: dict[str, Any] = {"summary": None, "sentiment": None, "evaluated_c
 
 
 def is_configured() -> bool:
-    """Return whether a provider is configured."""
     return bool(settings.TRANSCRIPTION_URL)
 
 
@@ -81,7 +80,6 @@ class Transcription(DueWork):
     status = models.CharField(_("status"), max_length=14, choices=Status, default=Status.PENDING)
     # In the words of the wire: [{"begin": 0.0, "end": 2.5, "speaker": "USER", "text": "…"}, …]
     parts = models.JSONField(_("parts"), null=True)
-    # The length of the recordings.
     seconds = models.FloatField(_("length in s"), default=0)
     # [{"content": "…", "important": true}, …]; {"sentiment": "POSITIVE", "justification": "…"};
     # [{"criteriaId": "3", "fulfilled": true}, …]. None without an analysis.
@@ -110,7 +108,7 @@ class Transcription(DueWork):
         constraints = [
             models.CheckConstraint(
                 name="transcription_pending_is_due", condition=~Q(status="PENDING") | Q(next_attempt_at__isnull=False)
-            ),
+            )
         ]
         indexes = [
             models.Index(fields=["next_attempt_at"], condition=Q(status="PENDING"), name="transcription_queue"),
@@ -125,7 +123,6 @@ class Transcription(DueWork):
 
     @property
     def has_content(self) -> bool:
-        """Whether there are words, or what a model wrote about them."""
         return any((self.parts, self.summary, self.sentiment, self.evaluated_criteria))
 
 

@@ -6,30 +6,14 @@ The instant of an event is that of our clock, as the clock of another machine ma
 
 import logging
 import re
-import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import orjson
 
 from telephony import call_clock
 from telephony.channels import connection_of, line_of, line_of_tone, supervised_by, supervisor_of_snoop
-from telephony.switch.base import (
-    Arrived,
-    Channel,
-    Detected,
-    Ended,
-    Event,
-    KeyPressed,
-    PhoneChanged,
-    Played,
-    RecordingFinished,
-    Replaced,
-    Ringing,
-    Unregistered,
-    Up,
-)
+from telephony.switch import base
 
 logger = logging.getLogger(__name__)
 
@@ -49,71 +33,51 @@ class Interpreter:
 
     def __init__(self) -> None:
         self._seen: dict[object, None] = {}
-        # When channels of ours were picked up, to say how long a detection took.
-        self._up_at: dict[str, float] = {}
         # Channels that are about to end.
         self._leaving: dict[str, None] = {}
 
-    def event(self, message: bytes) -> Event | None:
+    def event(self, message: bytes) -> base.Event | None:
         kind = _TYPE.match(message)
         if kind and kind[1] not in _WANTED:
             return None
         try:
             content = orjson.loads(message)
             if content["type"] == _LEAVING:
-                _keep(self._leaving, content["channel"]["id"], None)
+                _keep(self._leaving, content["channel"]["id"])
                 return None
-            if content["type"] == _KEY and self._is_repeated(content):
-                return None
+            if content["type"] == _KEY:
+                # The same key pressed again has another time.
+                pressed = (content["channel"]["id"], content["timestamp"], content["digit"])
+                if not self._is_first(pressed):
+                    return None
             read = _READERS.get(content["type"])
             event = read(content) if read else None
         except (ValueError, KeyError, TypeError, AttributeError):
             logger.warning("a message of Asterisk was not understood", extra={"message_begins": repr(message[:200])})
             return None
-        if event is None or not self.is_new(event) or self._is_cut_off(event):
-            return None
-        return self._timed(event)
+        # A sound that has ended because its channel is about to end, which is reported next.
+        is_cut_off = isinstance(event, base.Played) and event.is_failed and event.channel_id in self._leaving
+        return None if event is None or is_cut_off or not self.is_new(event) else event
 
-    def _is_repeated(self, content: dict[str, Any]) -> bool:
-        """Return whether the same key was reported before. The same key pressed again has another time."""
-        key = (content["channel"]["id"], content["timestamp"], content["digit"])
-        is_repeated = key in self._seen
-        _keep(self._seen, key, None)
-        return is_repeated
-
-    def _is_cut_off(self, event: Event) -> bool:
-        """Return whether a sound has ended because its channel is about to end, which is reported next."""
-        return isinstance(event, Played) and event.is_failed and event.channel_id in self._leaving
-
-    def _timed(self, event: Event) -> Event:
-        """Complete Detected by the time since the channel was picked up."""
-        if isinstance(event, Up):
-            _keep(self._up_at, event.channel_id, time.monotonic())
-        elif isinstance(event, Detected):
-            since = self._up_at.get(event.channel_id, time.monotonic())
-            return replace(event, milliseconds=round((time.monotonic() - since) * 1000))
-        return event
-
-    def is_new(self, event: Event) -> bool:
+    def is_new(self, event: base.Event) -> bool:
         match event:
-            case Ringing() | Up() | Ended() | Arrived() | Detected():
-                key: object = (type(event), event.channel_id)
-            case RecordingFinished():
-                key = (event.name, event.seconds)
-            case Played():
-                # A line may hear several tones; handling one of them twice is harmless.
-                return True
-            case _:
-                return True
-        if key in self._seen:
-            return False
-        _keep(self._seen, key, None)
+            case base.Ringing() | base.Up() | base.Ended() | base.Arrived() | base.Detected():
+                return self._is_first((type(event), event.channel_id))
+            case base.RecordingFinished():
+                return self._is_first((event.name, event.seconds))
+        # A line may hear several tones; handling one of them twice is harmless.
         return True
 
+    def _is_first(self, key: object) -> bool:
+        """Return whether this was not reported before."""
+        is_first = key not in self._seen
+        _keep(self._seen, key)
+        return is_first
 
-def _keep(kept: dict[Any, Any], key: object, value: object) -> None:
-    """Store a value, and drop the oldest of too many."""
-    kept[key] = value
+
+def _keep(kept: dict[Any, None], key: object) -> None:
+    """Store a key, and drop the oldest of too many."""
+    kept[key] = None
     if len(kept) > REMEMBERED:
         del kept[next(iter(kept))]
 
@@ -124,12 +88,12 @@ def dialled(channel: dict[str, Any], arguments: list[str]) -> str:
     return str(number)
 
 
-def listed(channel: dict[str, Any], app: str) -> Channel:
+def listed(channel: dict[str, Any], app: str) -> base.Channel:
     """Return a channel of `GET /channels`. One that is in our application, but not ours, is a caller's."""
     name, *arguments = channel["dialplan"].get("app_data", "").split(",")
     is_here = channel["dialplan"].get("app_name") == "Stasis" and name == app
     is_caller = is_here and not _is_requested(channel["id"])
-    return Channel(
+    return base.Channel(
         channel["id"],
         is_up=channel["state"] == "Up",
         is_ringing=channel["state"] == "Ringing",
@@ -147,7 +111,7 @@ def _is_snoop(channel_id: str) -> bool:
     return line_of_tone(channel_id) is not None or supervisor_of_snoop(channel_id) is not None
 
 
-def _entered(content: dict[str, Any]) -> Event | None:
+def _entered(content: dict[str, Any]) -> base.Event | None:
     """Translate StasisStart: a channel of ours was answered or is back from a detection, another one is a caller's."""
     channel, arguments = content["channel"], content.get("args") or []
     if _is_snoop(channel["id"]):
@@ -155,47 +119,34 @@ def _entered(content: dict[str, Any]) -> Event | None:
     if _is_requested(channel["id"]):
         if arguments[:1] == [DETECTED]:
             who = _WHO.get(arguments[1] if len(arguments) > 1 else "", "unsure")
-            return Detected(channel["id"], call_clock.now(), who, 0)
-        return Up(channel["id"], call_clock.now())
+            return base.Detected(channel["id"], call_clock.now(), who)
+        return base.Up(channel["id"], call_clock.now())
     number = dialled(channel, arguments)
-    return Arrived(channel["id"], call_clock.now(), channel["caller"]["number"], number)
+    return base.Arrived(channel["id"], call_clock.now(), channel["caller"]["number"], number)
 
 
-def _changed(content: dict[str, Any]) -> Event | None:
-    return _ringing(content["channel"], is_ringing=content["channel"]["state"] == "Ringing")
+def _ringing(channel: dict[str, Any], state: str, *ringing: str) -> base.Event | None:
+    return base.Ringing(channel["id"], call_clock.now()) if state in ringing else None
 
 
-def _dialled(content: dict[str, Any]) -> Event | None:
-    # PROGRESS: the far end lets the caller hear its own ringing (183), and may send no other sign of it.
-    return _ringing(content["peer"], is_ringing=content["dialstatus"] in ("RINGING", "PROGRESS"))
-
-
-def _ringing(channel: dict[str, Any], *, is_ringing: bool) -> Event | None:
-    return Ringing(channel["id"], call_clock.now()) if is_ringing else None
-
-
-def _destroyed(content: dict[str, Any]) -> Event:
-    return Ended(
+def _destroyed(content: dict[str, Any]) -> base.Event:
+    return base.Ended(
         content["channel"]["id"], call_clock.now(), int(content.get("cause", 0)), str(content.get("tech_cause", ""))
     )
 
 
-def _played(content: dict[str, Any]) -> Event | None:
+def _played(content: dict[str, Any]) -> base.Event | None:
     playback = content["playback"]
     kind, _, channel_id = playback["target_uri"].partition(":")
     if kind != "channel":
         return None
     is_failed = playback["state"] == "failed"
-    return Played(line_of_tone(channel_id) or channel_id, call_clock.now(), is_failed, playback["id"])
+    return base.Played(line_of_tone(channel_id) or channel_id, call_clock.now(), is_failed, playback["id"])
 
 
-def _pressed(content: dict[str, Any]) -> Event:
-    return KeyPressed(content["channel"]["id"], call_clock.now(), content["digit"])
-
-
-def _recorded(content: dict[str, Any]) -> Event:
+def _recorded(content: dict[str, Any]) -> base.Event:
     recording = content["recording"]
-    return RecordingFinished(
+    return base.RecordingFinished(
         recording["name"],
         call_clock.now(),
         max(int(recording.get("duration", 0)), 0),
@@ -203,34 +154,32 @@ def _recorded(content: dict[str, Any]) -> Event:
     )
 
 
-def _contact_changed(content: dict[str, Any]) -> Event | None:
+def _contact_changed(content: dict[str, Any]) -> base.Event | None:
     """Translate ContactStatusChange. A phone that repeats its registration changes no status."""
     number, status = content["endpoint"]["resource"], content["contact_info"]["contact_status"]
     if status == "Removed":
-        return Unregistered(number, call_clock.now())
+        return base.Unregistered(number, call_clock.now())
     if status in ("Reachable", "Unreachable"):
         # Of a window that takes the phone from another one this is the only sign: the peer stays reachable.
-        return PhoneChanged(number, call_clock.now(), is_online=content["endpoint"]["state"] == "online")
+        return base.PhoneChanged(number, call_clock.now(), is_online=content["endpoint"]["state"] == "online")
     return None
 
 
-def _peer_changed(content: dict[str, Any]) -> Event:
-    is_online = content["peer"]["peer_status"] == "Reachable"
-    return PhoneChanged(content["endpoint"]["resource"], call_clock.now(), is_online)
-
-
-_READERS: dict[str, Callable[[dict[str, Any]], Event | None]] = {
+_READERS: dict[str, Callable[[dict[str, Any]], base.Event | None]] = {
     "StasisStart": _entered,
-    "ChannelStateChange": _changed,
-    "Dial": _dialled,
+    "ChannelStateChange": lambda content: _ringing(content["channel"], content["channel"]["state"], "Ringing"),
+    # PROGRESS: the far end lets the caller hear its own ringing (183), and may send no other sign of it.
+    "Dial": lambda content: _ringing(content["peer"], content["dialstatus"], "RINGING", "PROGRESS"),
     "ChannelDestroyed": _destroyed,
     "PlaybackFinished": _played,
-    _KEY: _pressed,
+    _KEY: lambda content: base.KeyPressed(content["channel"]["id"], call_clock.now(), content["digit"]),
     "RecordingFinished": _recorded,
     "RecordingFailed": _recorded,
     "ContactStatusChange": _contact_changed,
-    "PeerStatusChange": _peer_changed,
-    "ApplicationReplaced": lambda content: Replaced(),
+    "PeerStatusChange": lambda content: base.PhoneChanged(
+        content["endpoint"]["resource"], call_clock.now(), content["peer"]["peer_status"] == "Reachable"
+    ),
+    "ApplicationReplaced": lambda content: base.Replaced(),
 }
 # Asterisk sends it before the end of what is played to the channel.
 _LEAVING = "ChannelHangupRequest"

@@ -21,23 +21,9 @@ from websockets.sync.client import ClientConnection, connect
 
 from telephony import call_clock
 from telephony.channels import line_of, tone_of
-from telephony.switch import ari_listening
-from telephony.switch.ari import Ari, AriError
+from telephony.switch import ari, base
+from telephony.switch.ari import Ari, AriError, MissedCallers
 from telephony.switch.ari_events import Interpreter, listed
-from telephony.switch.ari_missed import MissedCallers
-from telephony.switch.base import (
-    PULSE_SECONDS,
-    Alive,
-    Channel,
-    Event,
-    Missed,
-    Offline,
-    Online,
-    Replaced,
-    SwitchError,
-    SwitchUnreachable,
-)
-from telephony.switch.phone_objects import phone_objects
 
 logger = logging.getLogger(__name__)
 # Offline reports why a stream ended, in one line. The library would log a traceback as well.
@@ -79,14 +65,12 @@ class AsteriskSwitch:
         self._closing = threading.Event()
         self._stream: ClientConnection | None = None
 
-    # Commands
-
     def ping(self) -> None:
         self._ari.send("GET", "asterisk", "ping")
 
     def add_phone(self, number: str, password: str) -> None:
         """Write the phone into Asterisk's memory (ARI push configuration), and request its changes."""
-        for kind, values in phone_objects(number, password).items():
+        for kind, values in _phone_objects(number, password).items():
             fields = [{"attribute": name, "value": value} for name, value in values.items()]
             self._ari.send_body("PUT", *_CONFIGURATION, kind, number, body={"fields": fields})
         self._subscribe(f"endpoint:PJSIP/{number}")
@@ -97,22 +81,14 @@ class AsteriskSwitch:
 
     def test_phone(self, number: str) -> None:
         # The channel is in the dialplan and not in our application, so no event and no comparison is about it.
-        self._ari.send_body(
-            "POST",
-            "channels",
-            body={"variables": _AWAITED},
-            endpoint=f"PJSIP/{number}",
-            context=ECHO,
-            extension="s",
-            priority=1,
-            timeout=10,
-        )
+        to: dict[str, str | int] = {"context": ECHO, "extension": "s", "priority": 1, "timeout": 10}
+        self._ari.send_body("POST", "channels", body={"variables": _AWAITED}, endpoint=f"PJSIP/{number}", **to)
 
     def call_agent(
         self, channel_id: str, number: str, *, presented: str, ring_seconds: int, is_awaited: bool = False
     ) -> None:
         if not re.fullmatch(r"[0-9A-Za-z._-]+", number):
-            raise SwitchError(f"{number!r} is no SIP number.", INVALID_NUMBER)
+            raise base.SwitchError(f"{number!r} is no SIP number.", INVALID_NUMBER)
         if line_of(channel_id) is not None:
             # Asterisk then reports the registration of the phone; and channel events twice, of which we drop one. A
             # phone that does not exist is refused below.
@@ -123,21 +99,15 @@ class AsteriskSwitch:
     def call_number(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
         # The number must not contain a route to another endpoint than the trunk.
         if not re.fullmatch(r"\+?[0-9*#]+", number):
-            raise SwitchError(f"{number!r} is no number that can be dialled.", INVALID_NUMBER)
+            raise base.SwitchError(f"{number!r} is no number that can be dialled.", INVALID_NUMBER)
         self._call(channel_id, f"PJSIP/{number}@{settings.TRUNK}", presented, ring_seconds)
 
     def _call(
         self, channel_id: str, endpoint: str, presented: str, ring_seconds: int, variables: dict[str, str] | None = None
     ) -> None:
         caller = re.sub(r"[^0-9A-Za-z+*#._-]", "", presented)
-        parameters: dict[str, str | int] = {
-            "endpoint": endpoint,
-            "app": self._app,
-            "channelId": channel_id,
-            "timeout": ring_seconds,
-        }
-        if caller:
-            parameters["callerId"] = caller
+        parameters: dict[str, str | int] = {"endpoint": endpoint, "channelId": channel_id, "timeout": ring_seconds}
+        parameters |= {"app": self._app, **({"callerId": caller} if caller else {})}
         try:
             self._ari.send_body("POST", "channels", body=variables and {"variables": variables}, **parameters)
         except AriError as error:
@@ -168,15 +138,7 @@ class AsteriskSwitch:
                 self._ari.send_if_there("DELETE", "channels", channel_id, "silence")
         try:
             # One request moves all of them, out of other bridges too.
-            self._ari.send(
-                "POST",
-                "bridges",
-                bridge_id,
-                "addChannel",
-                channel=",".join(channel_ids),
-                # A customer does not learn the number of the agent's phone.
-                inhibitConnectedLineUpdates="true",
-            )
+            self._ari.add_to_bridge(bridge_id, *channel_ids)
         except AriError as error:
             if error.status != 409 or is_last:
                 raise
@@ -258,18 +220,9 @@ class AsteriskSwitch:
 
     def record(self, channel_id: str, name: str, seconds: int) -> None:
         limits = {"maxDurationSeconds": seconds, "maxSilenceSeconds": SILENCE_SECONDS}
+        form = {"format": "wav", "beep": "true", "terminateOn": "#"}
         try:
-            self._ari.send(
-                "POST",
-                "channels",
-                channel_id,
-                "record",
-                name=name,
-                format="wav",
-                beep="true",
-                terminateOn="#",
-                **limits,
-            )
+            self._ari.send("POST", "channels", channel_id, "record", name=name, **form, **limits)
         except AriError as error:
             # 409: it is recorded already; or it was, which is refused.
             if error.status != 409 or not self._ari.send_if_there("GET", "recordings", "live", name):
@@ -279,18 +232,18 @@ class AsteriskSwitch:
         self._ari.send("POST", "channels", channel_id, "continue", context=DETECTION, extension="s", priority=1)
 
     def listen(self, channel_id: str, customer: str, *, is_heard: bool) -> None:
-        ari_listening.listen(self._ari, self._app, channel_id, customer, is_heard=is_heard)
+        ari.listen(self._ari, self._app, channel_id, customer, is_heard=is_heard)
 
     def barge(self, channel_id: str, bridge_id: str) -> None:
-        ari_listening.barge(self._ari, channel_id, bridge_id)
+        ari.barge(self._ari, channel_id, bridge_id)
 
     def stop_listening(self, channel_id: str) -> None:
-        ari_listening.stop(self._ari, channel_id)
+        ari.stop_listening(self._ari, channel_id)
 
     def hang_up(self, channel_id: str, cause: int = 16) -> None:
         self._ari.send_if_there("DELETE", "channels", channel_id, reason_code=cause)
 
-    def channels(self) -> list[Channel]:
+    def channels(self) -> list[base.Channel]:
         channels: list[dict[str, Any]] = self._ari.send("GET", "channels").json()
         return [listed(channel, self._app) for channel in channels]
 
@@ -301,7 +254,7 @@ class AsteriskSwitch:
         endpoints: list[dict[str, Any]] = self._ari.send("GET", "endpoints", "PJSIP").json()
         return [endpoint["resource"] for endpoint in endpoints if endpoint["state"] == "offline"]
 
-    def missed(self) -> list[Missed]:
+    def missed(self) -> list[base.Missed]:
         return self._missed.listed()
 
     def forget_missed(self, key: str) -> None:
@@ -312,7 +265,7 @@ class AsteriskSwitch:
             try:
                 yield from response.iter_content(PIECE_BYTES)
             except requests.RequestException as error:
-                raise SwitchUnreachable(f"The recording broke off: {type(error).__name__}.") from error
+                raise base.SwitchUnreachable(f"The recording broke off: {type(error).__name__}.") from error
 
     def remove_recording(self, name: str) -> None:
         self._ari.send_if_there("DELETE", "recordings", "stored", name)
@@ -320,9 +273,7 @@ class AsteriskSwitch:
     def _subscribe(self, source: str) -> None:
         self._ari.send("POST", "applications", self._app, "subscription", eventSource=source)
 
-    # Events
-
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Iterator[base.Event]:
         self._closing.clear()
         failures = 0
         while not self._closing.is_set():
@@ -332,12 +283,12 @@ class AsteriskSwitch:
                     for event in self._events_of(stream):
                         failures = 0
                         yield event
-                        if isinstance(event, Replaced):
+                        if isinstance(event, base.Replaced):
                             return
             except (OSError, WebSocketException) as error:
                 reason = _sentence(error)
             if not self._closing.is_set():
-                yield Offline(reason)
+                yield base.Offline(reason)
                 self._closing.wait(RECONNECT_SECONDS[min(failures, len(RECONNECT_SECONDS) - 1)])
                 failures += 1
 
@@ -359,23 +310,27 @@ class AsteriskSwitch:
         self._stream = stream
         return stream
 
-    def _events_of(self, stream: ClientConnection) -> Iterator[Event]:
+    def _events_of(self, stream: ClientConnection) -> Iterator[base.Event]:
         if self._closing.is_set():
             return
         interpreter = Interpreter()
-        yield Online()
+        yield base.Online()
         for message in self._messages(stream):
-            yield message if isinstance(message, Alive) else interpreter.event(message) or Alive(call_clock.now())
+            yield (
+                message
+                if isinstance(message, base.Alive)
+                else interpreter.event(message) or base.Alive(call_clock.now())
+            )
 
-    def _messages(self, stream: ClientConnection) -> Iterator[bytes | Alive]:
+    def _messages(self, stream: ClientConnection) -> Iterator[bytes | base.Alive]:
         """Yield the messages of the stream. Without messages, ping Asterisk, and yield when it was alive."""
         asked_at, answer = call_clock.now(), None
         while not self._closing.is_set():
             try:
-                yield stream.recv(PULSE_SECONDS, decode=False)
+                yield stream.recv(base.PULSE_SECONDS, decode=False)
             except TimeoutError:
                 if answer and answer.is_set():
-                    yield Alive(asked_at)
+                    yield base.Alive(asked_at)
                 if answer is None or answer.is_set():
                     asked_at, answer = call_clock.now(), stream.ping()
 
@@ -392,3 +347,31 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, InvalidHandshake):
         return f"no WebSocket: {error}"
     return f"{type(error).__name__}: {error}"
+
+
+def _phone_objects(number: str, password: str) -> dict[str, dict[str, str]]:
+    """Return the configuration of a phone in a browser, in the order in which its objects need each other.
+
+    G.711 only: what the trunk talks; Asterisk can mix and generate nothing for a codec without an encoder. A browser
+    sends packets even when muted; without any for `rtp_timeout` the window is gone. `qualify`: a phone that sleeps is
+    offline after seven seconds.
+    """
+    return {
+        "auth": {
+            "auth_type": "digest",
+            "username": number,
+            "password": password,
+            "supported_algorithms_uas": "SHA-256",
+        },
+        "aor": {"max_contacts": "1", "remove_existing": "yes", "qualify_frequency": "5", "qualify_timeout": "2"},
+        "endpoint": {
+            "transport": settings.PHONE_TRANSPORT,
+            "context": settings.PHONE_CONTEXT,
+            "auth": number,
+            "aors": number,
+            "webrtc": "yes",
+            "rtp_timeout": "4",
+            "disallow": "all",
+            "allow": "alaw,ulaw",
+        },
+    }

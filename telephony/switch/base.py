@@ -53,105 +53,111 @@ class Missed:
 
 
 @dataclass(frozen=True, slots=True)
-class Online:
+class Event:
+    """What the switch reports."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelEvent(Event):
+    """What happens to a channel."""
+
+    channel_id: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PhoneEvent(Event):
+    """What happens to the phone with this SIP number."""
+
+    number: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Online(Event):
     """The stream of events begins, also after an interruption. Events of the interruption are lost: compare
     `channels()` with the rows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Offline:
+class Offline(Event):
     """The stream broke. The switch opens it again."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Replaced:
+class Replaced(Event):
     """Another listener has taken the stream. This is the last event."""
 
 
 @dataclass(frozen=True, slots=True)
-class Alive:
+class Alive(Event):
     """The switch was connected at this instant. Yielded at least about every PULSE_SECONDS without other events."""
 
     at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Ringing:
-    channel_id: str
-    at: datetime
+class Ringing(ChannelEvent):
+    """The phone rings."""
 
 
 @dataclass(frozen=True, slots=True)
-class Up:
+class Up(ChannelEvent):
     """The phone was picked up, and the channel can be joined."""
 
-    channel_id: str
-    at: datetime
-
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(ChannelEvent):
     """The channel has ended. `cause` is the Q.850 cause; 0 is an ordinary end without a cause."""
 
-    channel_id: str
-    at: datetime
     cause: int
     tech_cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
+class Arrived(ChannelEvent):
     """A caller has dialled `dialled`, and hears nothing until the channel is answered.
 
     `channels()` lists the present callers. The end of a caller's channel is reported after `follow` only. `caller` is
     empty if the caller does not show a number.
     """
 
-    channel_id: str
-    at: datetime
     caller: str
     dialled: str
 
 
 @dataclass(frozen=True, slots=True)
-class Detected:
-    """The answer to `detect`: `who` has answered, a human, a machine, or unsure; and how long it took to say so."""
+class Detected(ChannelEvent):
+    """The answer to `detect`: `who` has answered, a human, a machine, or unsure."""
 
-    channel_id: str
-    at: datetime
     who: str
-    milliseconds: int
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class Played(ChannelEvent):
     """Sounds that were played to the channel, or the tone of a line, are over. `is_failed`: not all was heard.
 
     `sound_id` is that of `play`.
     """
 
-    channel_id: str
-    at: datetime
     is_failed: bool = False
     sound_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class KeyPressed:
+class KeyPressed(ChannelEvent):
     """A person has pressed a key of the telephone: `key` is one of 0 to 9, *, # and A to D.
 
     It is reported of channels in no bridge too, also during music and sounds, once the key is released.
     """
 
-    channel_id: str
-    at: datetime
     key: str
 
 
 @dataclass(frozen=True, slots=True)
-class RecordingFinished:
+class RecordingFinished(Event):
     """The recording `name` can be read. `seconds` is 0 if the switch does not report the length."""
 
     name: str
@@ -161,41 +167,18 @@ class RecordingFinished:
 
 
 @dataclass(frozen=True, slots=True)
-class Unregistered:
+class Unregistered(PhoneEvent):
     """The phone with this SIP number was closed or has crashed, or has registered anew. Reported of phones with lines.
 
     A line that it had before may stay up, but no person hears its calls.
     """
 
-    number: str
-    at: datetime
-
 
 @dataclass(frozen=True, slots=True)
-class PhoneChanged:
+class PhoneChanged(PhoneEvent):
     """The switch reaches a phone of `add_phone`, or does not any more."""
 
-    number: str
-    at: datetime
     is_online: bool
-
-
-Event = (
-    Online
-    | Offline
-    | Replaced
-    | Alive
-    | Ringing
-    | Up
-    | Ended
-    | Arrived
-    | Detected
-    | Played
-    | KeyPressed
-    | RecordingFinished
-    | Unregistered
-    | PhoneChanged
-)
 
 
 class Switch(Protocol):

@@ -10,9 +10,10 @@ import queue
 import struct
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import astuple
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -23,17 +24,7 @@ from django.utils import timezone
 from callcentre.core.pubsub import publish, subscribe
 from telephony import call_clock
 from telephony.models import Agent, SwitchCommand
-from telephony.switch.base import (
-    PULSE_SECONDS,
-    Alive,
-    Channel,
-    Event,
-    Missed,
-    Online,
-    Replaced,
-    SwitchError,
-    SwitchUnreachable,
-)
+from telephony.switch import base
 from telephony.switch.simulation import Network
 
 logger = logging.getLogger(__name__)
@@ -54,129 +45,45 @@ class SimulatedSwitch:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._network: Network | None = None
-        self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[base.Event | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._taker: threading.Thread | None = None
 
-    def ping(self) -> None:
-        self._do("ping")
-
-    def add_phone(self, number: str, password: str) -> None:
-        self._do("set_phone", number=number, is_online=True)
-
-    def remove_phone(self, number: str) -> None:
-        self._do("set_phone", number=number, is_online=False)
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return a command that the network carries out as it is."""
+        if not hasattr(Network, name):
+            raise AttributeError(name)
+        return partial(self._do, name)
 
     def test_phone(self, number: str) -> None:
-        raise SwitchError("The simulated switch has no sound.")
+        raise base.SwitchError("The simulated switch has no sound.")
 
-    def call_agent(
-        self, channel_id: str, number: str, *, presented: str, ring_seconds: int, is_awaited: bool = False
-    ) -> None:
+    def call_agent(self, channel_id: str, number: str, **options: Any) -> None:
         if not Agent.objects.filter(number=number, is_active=True).exists():
-            raise SwitchError("No phone has this number.")
-        self._do("call_agent", channel_id=channel_id, number=number, ring_seconds=ring_seconds)
-
-    def call_number(self, channel_id: str, number: str, *, presented: str, ring_seconds: int) -> None:
-        self._do("call_number", channel_id=channel_id, number=number, ring_seconds=ring_seconds)
-
-    def arrive(
-        self,
-        caller: str,
-        dialled: str,
-        *,
-        patience: float | None = None,
-        talk: float | None = None,
-        keys: str = "",
-    ) -> str:
-        """Simulate a caller, who gives up after `patience` seconds without an agent, and talks for `talk` seconds.
-
-        While waiting, the caller presses `keys`, one every two seconds. Return the caller's channel.
-        """
-        return str(self._do("arrive", caller=caller, dialled=dialled, patience=patience, talk=talk, keys=keys))
-
-    def press(self, channel_id: str, key: str) -> None:
-        """Press a key of a simulated person's telephone."""
-        self._do("press", channel_id=channel_id, key=key)
-
-    def follow(self, channel_id: str) -> None:
-        self._do("follow", channel_id=channel_id)
-
-    def answer(self, channel_id: str) -> None:
-        self._do("answer", channel_id=channel_id)
-
-    def join(self, bridge_id: str, channel_ids: Sequence[str], *, record_as: str = "") -> None:
-        self._do("join", bridge_id=bridge_id, channel_ids=list(channel_ids), record_as=record_as)
-
-    def destroy_bridge(self, bridge_id: str) -> None:
-        self._do("destroy_bridge", bridge_id=bridge_id)
-
-    def play_music(self, channel_id: str, music_class: str) -> None:
-        self._do("play_music", channel_id=channel_id)
-
-    def stop_music(self, channel_id: str) -> None:
-        self._do("stop_music", channel_id=channel_id)
-
-    def play_silence(self, channel_id: str) -> None:
-        self._do("play_silence", channel_id=channel_id)
-
-    def play_ringing(self, channel_id: str) -> None:
-        self._do("play_ringing", channel_id=channel_id)
-
-    def play_tone(self, channel_id: str) -> None:
-        self._do("play_tone", channel_id=channel_id)
+            raise base.SwitchError("No phone has this number.")
+        self._do("call_agent", channel_id, number, **options)
 
     def stop_tone(self, channel_id: str) -> None: ...
 
-    def play(self, channel_id: str, sounds: Sequence[str], sound_id: str) -> None:
-        self._do("play", channel_id=channel_id, sounds=list(sounds), sound_id=sound_id)
-
-    def stop_play(self, sound_id: str) -> None:
-        self._do("stop_play", sound_id=sound_id)
-
-    def record(self, channel_id: str, name: str, seconds: int) -> None:
-        self._do("record", channel_id=channel_id, name=name, seconds=seconds)
-
-    def detect(self, channel_id: str) -> None:
-        self._do("detect", channel_id=channel_id)
-
-    def listen(self, channel_id: str, customer: str, *, is_heard: bool) -> None:
-        self._do("listen", channel_id=channel_id, customer=customer, is_heard=is_heard)
-
-    def barge(self, channel_id: str, bridge_id: str) -> None:
-        self._do("barge", channel_id=channel_id, bridge_id=bridge_id)
-
-    def stop_listening(self, channel_id: str) -> None:
-        self._do("stop_listening", channel_id=channel_id)
-
-    def hang_up(self, channel_id: str, cause: int = 16) -> None:
-        self._do("hang_up", channel_id=channel_id, cause=cause)
-
-    def channels(self) -> list[Channel]:
-        return [Channel(*fields) for fields in self._do("channels")]
-
-    def bridges(self) -> list[str]:
-        return list(self._do("bridges"))
+    def channels(self) -> list[base.Channel]:
+        return [base.Channel(*fields) for fields in self._do("channels")]
 
     def offline_phones(self) -> list[str]:
         return []
 
-    def missed(self) -> list[Missed]:
+    def missed(self) -> list[base.Missed]:
         """Return none: without a listener there is no network, and so no caller."""
         return []
 
     def forget_missed(self, key: str) -> None: ...
 
     def recording(self, name: str) -> Iterator[bytes]:
-        return tones(self._do("recorded_seconds", name=name))
+        return tones(self._do("recorded_seconds", name))
 
-    def remove_recording(self, name: str) -> None:
-        self._do("remove_recording", name=name)
-
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Iterator[base.Event]:
         with self._lock:
             # Tell an earlier reader.
-            self._events.put(Replaced())
+            self._events.put(base.Replaced())
             self._events.put(None)
             stream = self._events = queue.SimpleQueue()
             if self._network is None:
@@ -184,16 +91,16 @@ class SimulatedSwitch:
                 self._network = Network(self._emit, settings.SIMULATED_SPEED)
                 self._taker = threading.Thread(target=self._take_commands, name="switch commands", daemon=True)
                 self._taker.start()
-        yield Online()
+        yield base.Online()
         while True:
             try:
-                if (event := stream.get(timeout=PULSE_SECONDS)) is None:
+                if (event := stream.get(timeout=base.PULSE_SECONDS)) is None:
                     return
                 yield event
             except queue.Empty:
-                yield Alive(call_clock.now())
+                yield base.Alive(call_clock.now())
 
-    def _emit(self, event: Event) -> None:
+    def _emit(self, event: base.Event) -> None:
         self._events.put(event)
 
     def close(self) -> None:
@@ -207,10 +114,11 @@ class SimulatedSwitch:
 
     # Commands: carried out here if the network is in this process, else by the listener
 
-    def _do(self, name: str, /, **arguments: Any) -> Any:
+    def _do(self, command_name: str, *args: Any, **kwargs: Any) -> Any:
+        arguments = {"args": args, "kwargs": kwargs}
         if network := self._network:
-            return _carried_out(network, name, arguments)
-        command = SwitchCommand.objects.create(name=name, arguments=arguments)
+            return _carried_out(network, command_name, arguments)
+        command = SwitchCommand.objects.create(name=command_name, arguments=arguments)
         publish(TOPIC)
         mine = SwitchCommand.objects.filter(pk=command.pk)
         deadline = time.monotonic() + ANSWER_SECONDS
@@ -220,10 +128,10 @@ class SimulatedSwitch:
             if command.done_at:
                 mine.delete()
                 if command.error:
-                    raise SwitchError(command.error, command.cause)
+                    raise base.SwitchError(command.error, command.cause)
                 return command.answer
         mine.filter(taken_at__isnull=True).delete()
-        raise SwitchUnreachable("The simulated switch does not answer: does `manage.py listen_to_switch` run?")
+        raise base.SwitchUnreachable("The simulated switch does not answer: does `manage.py listen_to_switch` run?")
 
     def _take_commands(self) -> None:
         has_message = threading.Event()
@@ -241,7 +149,7 @@ class SimulatedSwitch:
 
 
 def _carried_out(network: Network, name: str, arguments: dict[str, Any]) -> Any:
-    answer = getattr(network, name)(**arguments)
+    answer = getattr(network, name)(*arguments["args"], **arguments["kwargs"])
     return [astuple(channel) for channel in answer] if name == "channels" else answer
 
 
@@ -258,7 +166,7 @@ def _take(network: Network) -> int:
     for command in commands:
         try:
             command.answer = _carried_out(network, command.name, command.arguments)
-        except SwitchError as error:
+        except base.SwitchError as error:
             command.error, command.cause = str(error), error.cause
         except Exception:
             # Perhaps of another version of the service. The next command must be taken anyway.

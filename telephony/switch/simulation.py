@@ -16,20 +16,7 @@ from functools import partial
 
 from telephony import call_clock
 from telephony.channels import line_of
-from telephony.switch.base import (
-    Arrived,
-    Channel,
-    Detected,
-    Ended,
-    Event,
-    KeyPressed,
-    PhoneChanged,
-    Played,
-    RecordingFinished,
-    Ringing,
-    SwitchError,
-    Up,
-)
+from telephony.switch import base
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +35,6 @@ KEY = 2.0
 MACHINE, DETECTION = "07", (0.8, 1.6)
 # How long an outside party waits, with music or in silence.
 PATIENCE = 60.0
-# The most recordings that are kept.
 RECORDINGS_KEPT = 1000
 
 
@@ -107,15 +93,15 @@ class _Bridge:
     phones: list[_Phone] = field(default_factory=list)
 
 
-def _listed(phone: _Phone) -> Channel:
+def _listed(phone: _Phone) -> base.Channel:
     caller = phone.number if phone.dialled else None
-    return Channel(phone.id, phone.is_up, phone.is_ringing, caller, phone.dialled)
+    return base.Channel(phone.id, phone.is_up, phone.is_ringing, caller, phone.dialled)
 
 
 class Network:
     """The network, with the methods of a Switch. It passes events to `emit`. `speed` 10 is ten times real time."""
 
-    def __init__(self, emit: Callable[[Event], None], speed: float = 1.0) -> None:
+    def __init__(self, emit: Callable[[base.Event], None], speed: float = 1.0) -> None:
         self._emit = emit
         self._speed = speed
         self._lock = threading.Condition(threading.RLock())
@@ -134,29 +120,32 @@ class Network:
             self._lock.notify()
         self._thread.join()
 
-    # Commands
-
     def ping(self) -> None:
         """Do nothing, which is the answer."""
 
-    def set_phone(self, number: str, is_online: bool) -> None:
-        """Say that a phone in a browser has registered, or is gone. It picks up by itself, like the others."""
-        self._emit(PhoneChanged(number, call_clock.now(), is_online))
+    def add_phone(self, number: str, password: str) -> None:
+        """Say that a phone in a browser has registered. It picks up by itself, like the others."""
+        self._emit(base.PhoneChanged(number, call_clock.now(), is_online=True))
 
-    def call_agent(self, channel_id: str, number: str, ring_seconds: int) -> None:
+    def remove_phone(self, number: str) -> None:
+        self._emit(base.PhoneChanged(number, call_clock.now(), is_online=False))
+
+    def call_agent(self, channel_id: str, number: str, *, ring_seconds: int, **options: object) -> None:
         """Ring an agent's phone. A second call to the phone is picked up as well, as with Asterisk."""
         with self._lock:
-            if (phone := self._new_phone(channel_id, number, is_agent=True)) is None:
+            if channel_id in self._phones:
                 return
+            phone = self._phones[channel_id] = _Phone(channel_id, number, is_agent=True)
             self._after(AGENT_RINGS_AFTER, phone, lambda: self._ring(phone))
             self._after(AGENT_ANSWERS_AFTER, phone, lambda: self._pick_up(phone))
             self._after(ring_seconds, phone, lambda: self._end(phone, NO_ANSWER, "480"))
 
-    def call_number(self, channel_id: str, number: str, ring_seconds: int) -> None:
+    def call_number(self, channel_id: str, number: str, *, ring_seconds: int, **options: object) -> None:
         far_end = FAR_ENDS.get(number[-2:], ANSWERS)
         with self._lock:
-            if (phone := self._new_phone(channel_id, number, is_agent=False)) is None:
+            if channel_id in self._phones:
                 return
+            phone = self._phones[channel_id] = _Phone(channel_id, number, is_agent=False)
             if far_end.rings:
                 self._after(RINGS_AFTER, phone, lambda: self._ring(phone))
             if far_end.ends_after is not None:
@@ -166,14 +155,19 @@ class Network:
                 self._after(RINGS_AFTER + ringing, phone, lambda: self._pick_up(phone))
             self._after(ring_seconds, phone, lambda: self._end(phone, NO_ANSWER, "480"))
 
-    def arrive(self, caller: str, dialled: str, patience: float | None, talk: float | None, keys: str) -> str:
-        """Simulate a caller, who presses these keys one after the other. Return the caller's channel."""
+    def arrive(
+        self, caller: str, dialled: str, *, patience: float | None = None, talk: float | None = None, keys: str = ""
+    ) -> str:
+        """Simulate a caller, who gives up after `patience` seconds without an agent, and talks for `talk` seconds.
+
+        Meanwhile the caller presses these keys, one after the other. Return the caller's channel.
+        """
         with self._lock:
             self._count += 1
             channel_id = f"{int(time.time())}.{self._count}"
             phone = _Phone(channel_id, caller, is_agent=False, dialled=dialled, patience=patience, talk=talk)
             self._phones[channel_id] = phone
-            self._emit(Arrived(channel_id, call_clock.now(), caller, dialled))
+            self._emit(base.Arrived(channel_id, call_clock.now(), caller, dialled))
             self._begin_turn(phone)
             for count, key in enumerate(keys, start=1):
                 self._after(count * KEY, phone, partial(self.press, channel_id, key))
@@ -181,17 +175,17 @@ class Network:
 
     def press(self, channel_id: str, key: str) -> None:
         with self._lock:
-            self._emit(KeyPressed(self._phone(channel_id).id, call_clock.now(), key))
+            self._emit(base.KeyPressed(self._phone(channel_id).id, call_clock.now(), key))
 
     def answer(self, channel_id: str) -> None:
         with self._lock:
             self._phone(channel_id).is_up = True
 
-    def join(self, bridge_id: str, channel_ids: Sequence[str], record_as: str) -> None:
+    def join(self, bridge_id: str, channel_ids: Sequence[str], *, record_as: str = "") -> None:
         with self._lock:
             phones = [self._phone(channel_id) for channel_id in channel_ids]
             if any(not phone.is_up for phone in phones):
-                raise SwitchError("A channel is not up.")
+                raise base.SwitchError("A channel is not up.")
             bridge = self._bridges.setdefault(bridge_id, _Bridge(record_as, time.monotonic()))
             if record_as and not bridge.recording:
                 bridge.recording, bridge.since = record_as, time.monotonic()
@@ -213,7 +207,7 @@ class Network:
             if bridge.recording:
                 self._keep_recording(bridge.recording, bridge.since)
 
-    def play_music(self, channel_id: str) -> None:
+    def play_music(self, channel_id: str, music_class: str = "") -> None:
         with self._lock:
             self._phone(channel_id)
 
@@ -238,14 +232,14 @@ class Network:
     def _end_sound(self, phone: _Phone, sound_id: str) -> None:
         if phone.sound_id == sound_id:
             phone.sound_id = None
-            self._emit(Played(phone.id, call_clock.now(), sound_id=sound_id))
+            self._emit(base.Played(phone.id, call_clock.now(), sound_id=sound_id))
 
     def record(self, channel_id: str, name: str, seconds: int) -> None:
         """Record a caller, who speaks for the time of a talk, then hangs up."""
         with self._lock:
             phone = self._phone(channel_id)
             if name in self._recordings:
-                raise SwitchError("This is recorded already.")
+                raise base.SwitchError("This is recorded already.")
             if phone.recording:
                 return
             phone.recording, phone.recorded_since = name, time.monotonic()
@@ -262,17 +256,16 @@ class Network:
         seconds = self._recordings[name] = max(round((time.monotonic() - since) * self._speed), 1)
         if len(self._recordings) > RECORDINGS_KEPT:
             del self._recordings[next(iter(self._recordings))]
-        self._emit(RecordingFinished(name, call_clock.now(), seconds))
+        self._emit(base.RecordingFinished(name, call_clock.now(), seconds))
 
     def detect(self, channel_id: str) -> None:
         with self._lock:
             phone = self._phone(channel_id)
             who = "machine" if phone.number.endswith(MACHINE) else "human"
             seconds = random.uniform(*DETECTION)  # noqa: S311  (people, not keys)
-            event = partial(Detected, channel_id, who=who, milliseconds=round(seconds * 1000))
-            self._after(seconds, phone, lambda: self._emit(event(at=call_clock.now())))
+            self._after(seconds, phone, lambda: self._emit(base.Detected(channel_id, call_clock.now(), who)))
 
-    def listen(self, channel_id: str, customer: str, is_heard: bool) -> None:
+    def listen(self, channel_id: str, customer: str, *, is_heard: bool) -> None:
         with self._lock:
             phone, heard = self._phone(channel_id), self._phone(customer)
             self._leave(phone)
@@ -281,59 +274,47 @@ class Network:
     def barge(self, channel_id: str, bridge_id: str) -> None:
         with self._lock:
             if bridge_id not in self._bridges:
-                raise SwitchError("There is no such bridge.")
-            self.join(bridge_id, [channel_id], "")
+                raise base.SwitchError("There is no such bridge.")
+            self.join(bridge_id, [channel_id])
 
     def stop_listening(self, channel_id: str) -> None:
         with self._lock:
             if phone := self._phones.get(channel_id):
                 phone.listens_to = ""
 
-    def hang_up(self, channel_id: str, cause: int) -> None:
+    def hang_up(self, channel_id: str, cause: int = NORMAL) -> None:
         with self._lock:
             if phone := self._phones.get(channel_id):
                 self._end(phone, cause)
 
-    def channels(self) -> list[Channel]:
+    def channels(self) -> list[base.Channel]:
         with self._lock:
             return [_listed(phone) for phone in self._phones.values()]
 
     def bridges(self) -> list[str]:
-        with self._lock:
-            return list(self._bridges)
+        return list(self._bridges)
 
     def recorded_seconds(self, name: str) -> int:
-        with self._lock:
-            if name not in self._recordings:
-                raise SwitchError("There is no such recording.")
-            return self._recordings[name]
+        if (seconds := self._recordings.get(name)) is None:
+            raise base.SwitchError("There is no such recording.")
+        return seconds
 
     def remove_recording(self, name: str) -> None:
-        with self._lock:
-            self._recordings.pop(name, None)
-
-    # Behaviour of the phones, under the lock
+        self._recordings.pop(name, None)
 
     def _phone(self, channel_id: str) -> _Phone:
         if channel_id not in self._phones:
-            raise SwitchError("There is no such channel.")
+            raise base.SwitchError("There is no such channel.")
         return self._phones[channel_id]
-
-    def _new_phone(self, channel_id: str, number: str, *, is_agent: bool) -> _Phone | None:
-        """Add a phone. Return None if there is a channel with this id already."""
-        if channel_id in self._phones:
-            return None
-        phone = self._phones[channel_id] = _Phone(channel_id, number, is_agent)
-        return phone
 
     def _ring(self, phone: _Phone) -> None:
         phone.is_ringing = True
-        self._emit(Ringing(phone.id, call_clock.now()))
+        self._emit(base.Ringing(phone.id, call_clock.now()))
 
     def _pick_up(self, phone: _Phone) -> None:
         phone.is_up, phone.is_ringing = True, False
         self._begin_turn(phone)
-        self._emit(Up(phone.id, call_clock.now()))
+        self._emit(base.Up(phone.id, call_clock.now()))
 
     def _begin_turn(self, phone: _Phone) -> None:
         """Cancel the phone's timers. An outside party without an agent gives up after a while."""
@@ -372,9 +353,7 @@ class Network:
         phone.turn += 1
         self._leave(phone)
         self._end_recording(phone)
-        self._emit(Ended(phone.id, call_clock.now(), cause, tech_cause))
-
-    # Time
+        self._emit(base.Ended(phone.id, call_clock.now(), cause, tech_cause))
 
     def _after(self, seconds: float, phone: _Phone, act: Callable[[], None]) -> None:
         """Set a timer, which does nothing if the phone's turn is over by then."""

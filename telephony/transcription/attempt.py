@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -29,19 +28,11 @@ CRITERIA = "- criteria: by the number of each criterion, whether the call meets 
 SPEAKERS = "- speakers: for each line in order, who says it: USER or CUSTOMER.\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
-    """The analysis in the words of the wire. `speakers` has one for each part, or none if the model has miscounted."""
+def analyse(parts: Sequence[Mapping[str, Any]], criteria: Sequence[EvaluationCriterion]) -> dict[str, Any]:
+    """Ask the model. Return the columns of the analysis, and `speakers`: one for each part, or none if miscounted.
 
-    summary: list[dict[str, Any]]
-    sentiment: dict[str, str]
-    # None without criteria.
-    evaluated_criteria: list[dict[str, Any]] | None
-    speakers: list[str]
-
-
-def analyse(parts: Sequence[Mapping[str, Any]], criteria: Sequence[EvaluationCriterion]) -> Analysis:
-    """Ask the model. Raises ProviderError, also if the answer does not follow the schema."""
+    Raises ProviderError, also if the answer does not follow the schema.
+    """
     wants_speakers = any(part["speaker"] == UNKNOWN for part in parts)
     listed = "\n".join(f"  {criterion.pk}: {criterion.name}. {criterion.description}" for criterion in criteria)
     system = INSTRUCTIONS.format(
@@ -51,12 +42,12 @@ def analyse(parts: Sequence[Mapping[str, Any]], criteria: Sequence[EvaluationCri
     )
     transcript = "\n".join(f"{n}. {part['speaker']}: {part['text']}" for n, part in enumerate(parts, start=1))
     answer = answer_of_model(system, transcript, _schema(criteria, wants_speakers=wants_speakers))
-    return Analysis(
-        summary=_summary(answer.get("summary")),
-        sentiment=_sentiment(answer.get("sentiment")),
-        evaluated_criteria=_criteria(answer.get("criteria"), criteria) if criteria else None,
-        speakers=_named_speakers(answer.get("speakers"), len(parts)) if wants_speakers else [],
-    )
+    return {
+        "summary": _summary(answer.get("summary")),
+        "sentiment": _sentiment(answer.get("sentiment")),
+        "evaluated_criteria": _criteria(answer.get("criteria"), criteria) if criteria else None,
+        "speakers": _named_speakers(answer.get("speakers"), len(parts)) if wants_speakers else [],
+    }
 
 
 def _schema(criteria: Sequence[EvaluationCriterion], *, wants_speakers: bool) -> dict[str, Any]:
@@ -74,12 +65,7 @@ def _schema(criteria: Sequence[EvaluationCriterion], *, wants_speakers: bool) ->
 
 
 def _object(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _summary(value: Any) -> list[dict[str, Any]]:
@@ -118,7 +104,6 @@ def _named_speakers(value: Any, count: int) -> list[str]:
 
 # The most threads of a worker, which also place calls, that wait for a provider at one time.
 _slots = threading.BoundedSemaphore(4)
-# Labels of providers that recognise the speakers.
 AGENT_LABELS = {"agent", "user", "operator", "advisor"}
 CUSTOMER_LABELS = {"customer", "client", "caller"}
 
@@ -148,10 +133,10 @@ def _attempt(claim: Claim[Transcription]) -> None:
             if not recordings:
                 raise ProviderError("the recording is gone", is_final=True)
             if not transcriptions.charge(claim, sum(recording.seconds for recording in recordings)):
-                transcriptions.exceed_limit(claim)
+                transcriptions.end(claim, Transcription.Status.LIMIT_EXCEEDED)
                 return
             _transcribe(claim, recordings)
-        transcriptions.succeed(claim, **_analysis_of(claim))
+        transcriptions.end(claim, Transcription.Status.SUCCESS, **_analysis_of(claim))
     except ProviderError as error:
         transcriptions.put_off(claim, str(error), is_final=error.is_final, retry_after=error.retry_after)
     except (OSError, EOFError) as error:
@@ -159,7 +144,6 @@ def _attempt(claim: Claim[Transcription]) -> None:
 
 
 def _transcribe(claim: Claim[Transcription], recordings: list[Recording]) -> None:
-    """Transcribe the recordings one after another, and store the words."""
     parts: list[dict[str, Any]] = []
     offset = 0.0
     for recording in recordings:
@@ -212,12 +196,7 @@ def _analysis_of(claim: Claim[Transcription]) -> dict[str, Any]:
     of_queue = Q(queue=None) | Q(queue=claim.row.connection.queue_id)
     criteria = list(EvaluationCriterion.objects.filter(of_queue, is_active=True))
     analysis = analyse(parts, criteria)
-    if analysis.speakers:
-        said = zip(parts, analysis.speakers, strict=True)
+    if speakers := analysis.pop("speakers"):
+        said = zip(parts, speakers, strict=True)
         parts = [part | {"speaker": speaker} if part["speaker"] == UNKNOWN else part for part, speaker in said]
-    return {
-        "parts": parts,
-        "summary": analysis.summary,
-        "sentiment": analysis.sentiment,
-        "evaluated_criteria": analysis.evaluated_criteria,
-    }
+    return {"parts": parts, **analysis}

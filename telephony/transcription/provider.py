@@ -1,6 +1,5 @@
 """Requests to the provider: speech to text, and a model that answers in JSON, over the OpenAI interface."""
 
-import io
 import math
 import re
 import time
@@ -15,6 +14,7 @@ import requests
 from django.conf import settings
 
 from telephony.talk_ratio import CUSTOMER, USER
+from telephony.wav import wav_of
 
 # A provider accepts 25 MB at most, and a request should not take too long.
 PIECE_SECONDS = 600
@@ -47,7 +47,7 @@ def pieces(file: "IO[bytes]") -> Iterator[Piece]:
             seconds = len(frames) / (channels * width * rate)
             for speaker, track, track_channels in _tracks(frames, channels, width):
                 if not _is_silent(track, width):
-                    wav = _wav(track, track_channels, width, rate)
+                    wav = wav_of(track, track_channels, width, rate)
                     yield Piece(begin, seconds, speaker, wav, is_whole)
             begin += seconds
 
@@ -68,16 +68,6 @@ def _is_silent(track: bytes, width: int) -> bool:
         return False
     samples = array("h", track[: len(track) // 2 * 2])
     return not samples or (max(samples) < SILENCE_PEAK and min(samples) > -SILENCE_PEAK)
-
-
-def _wav(samples: bytes, channels: int, width: int, rate: int) -> bytes:
-    buffer = io.BytesIO()
-    with wave.open(buffer, "wb") as sound:
-        sound.setnchannels(channels)
-        sound.setsampwidth(width)
-        sound.setframerate(rate)
-        sound.writeframes(samples)
-    return buffer.getvalue()
 
 
 CONNECT_SECONDS = 10.0
@@ -107,7 +97,6 @@ class Segment:
 
 
 def transcribe(piece: Piece) -> list[Segment]:
-    """Return the words of a piece."""
     fields = {
         "model": settings.TRANSCRIPTION_MODEL,
         "response_format": settings.TRANSCRIPTION_FORMAT,

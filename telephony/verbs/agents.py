@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
-from callcentre.core.changes import actor_columns
+from callcentre.core.changes import actor_columns, store
 from callcentre.core.errors import Fault, Invalid
 from callcentre.core.pubsub import publish
 from callcentre.core.scope import ALL, Scope
@@ -31,9 +31,7 @@ def edit_agent(
     if not changed:
         return
     with transaction.atomic():
-        for name, value in changed.items():
-            setattr(agent, name, value)
-        agent.save(update_fields=[*changed, "updated_at"])
+        store(agent, **changed, updated_at=timezone.now())
         if changed.get("has_line") is False:
             end_lines_without_setting(agent)
         publish("dialling")

@@ -10,13 +10,11 @@ from django.utils import timezone
 from callcentre.core.actor import Actor
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import ErrorCode, Fault, Invalid
-from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.request_id import current_request_id
-from callcentre.core.statements import Statement
+from callcentre.core.statements import Statement, row_of
 from telephony.models import Agent, Connection
-from telephony.numbers import comparable
+from telephony.numbers import comparable, read_number
 
-# The columns of a new call; the others are NULL.
 _COLUMNS = (
     *("direction", "state", "src", "dst", "src_number", "dst_number", "queue_id", "customer_id", "caller_id"),
     *("created_at", "place_until", "request_id", "disposition", "hung_up_by", "ring_seconds", "wait_seconds"),
@@ -43,11 +41,8 @@ def call(
 
     `caller_id` is the number presented, by default that of the settings.
     """
-    faults, number = [*faults], ""
-    try:
-        number = normalise(phone_number) if phone_number else ""
-    except PhoneError as error:
-        faults.append(error.fault("phone_number"))
+    faults = [*faults]
+    number = read_number(phone_number, faults)
     if faults:
         if sip and not Agent.objects.active().filter(number=sip).exists():
             faults.append(Fault(ErrorCode.SIP_UNKNOWN, "sip"))
@@ -74,9 +69,8 @@ def call(
 
 def _insert(connection: Connection) -> None:
     """Find the active agent whose phone is `src` and insert the call, in one statement. Raises Invalid."""
-    with database.cursor() as cursor:
-        cursor.execute(_INSERT, [getattr(connection, name) for name in _COLUMNS] + [connection.src])
-        if (row := cursor.fetchone()) is None:
-            raise Invalid([Fault(ErrorCode.SIP_UNKNOWN, "sip")])
+    row = row_of(_INSERT, [getattr(connection, name) for name in _COLUMNS] + [connection.src])
+    if row is None:
+        raise Invalid([Fault(ErrorCode.SIP_UNKNOWN, "sip")])
     connection.pk, connection.agent_id = row
     connection._state.adding, connection._state.db = False, database.alias

@@ -68,7 +68,6 @@ class State:
         return State(self.resumes_as, pause_id=self.resumes_pause_id) if self.resumes_as else None
 
     def followed_by(self, resumption: "State | None") -> "State":
-        """Return this state of a call with the state after the call."""
         if resumption is None:
             return replace(self, resumes_as="", resumes_pause_id=None)
         return replace(self, resumes_as=resumption.kind, resumes_pause_id=resumption.pause_id)
@@ -93,6 +92,10 @@ class LockedAgent:
     @property
     def is_logged_in(self) -> bool:
         return self.session_id is not None
+
+    def is_in(self, kind: str) -> bool:
+        """Return whether the agent is logged in, and in this state."""
+        return self.is_logged_in and self.state is not None and self.state.kind == kind
 
     def instant(self, at: datetime | None) -> datetime:
         """Return the whole second to write for an event at this instant."""
@@ -155,7 +158,7 @@ ORDER BY state.started_at, state.id
 """
 
 # Agents forget to end sessions, and pauses outside a session. Calls end by themselves.
-_OVERDUE = """
+OVERDUE = """
 SELECT agent_id FROM telephony_agentsession WHERE ended_at IS NULL AND started_at <= %(before)s
 UNION
 SELECT agent_id FROM telephony_agentstate AS state
@@ -185,11 +188,8 @@ RETURNING agent_id, kind, pause_id
 
 def lock(agent_id: int) -> LockedAgent:
     """Lock an agent and read the open state and session."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LOCK, [agent_id])
-        login, is_active = cursor.fetchone()
-        cursor.execute(_READ, [agent_id])
-        row = cursor.fetchone()
+    login, is_active = row_of(_LOCK, [agent_id])
+    row = row_of(_READ, [agent_id])
     is_in_state, is_logged_in = row[10] and row[0] is not None, row[13] and row[11] is not None
     return LockedAgent(
         agent_id,
@@ -206,8 +206,7 @@ def lock(agent_id: int) -> LockedAgent:
 
 def lock_in_order(agent_ids: list[int]) -> None:
     """Lock agents whose states change in one transaction, always in the order of their ids, to avoid deadlocks."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LOCK_IN_ORDER, [agent_ids])
+    rows_of(_LOCK_IN_ORDER, [agent_ids])
 
 
 def call_on_phone(agent_id: int, *, leaving: int | None = None) -> State | None:
@@ -246,11 +245,6 @@ def amend(agent: LockedAgent, **values: Any) -> None:
     AgentState.objects.filter(pk=agent.state_id).update(**values)
 
 
-def open_session(agent: LockedAgent, at: datetime) -> None:
-    AgentSession.objects.create(agent_id=agent.agent_id, started_at=at)
-    events.agent_logged_in(agent.agent_id, agent.login)
-
-
 def close_session(agent: LockedAgent, at: datetime, ended_by: str, reason: str = "") -> None:
     """End the agent's session, if there is one, and the state. Record the logout."""
     change_state(agent, at, None)
@@ -263,21 +257,11 @@ def close_session(agent: LockedAgent, at: datetime, ended_by: str, reason: str =
     publish("calls")  # a call that rings this agent goes on to the next one
 
 
-def overdue_agents(before: datetime) -> list[int]:
-    """Return the agents who have been logged in, or paused outside a session, since then or longer."""
-    return [agent_id for (agent_id,) in rows_of(_OVERDUE, {"before": before})]
-
-
 def end_wrap_ups(now: datetime) -> None:
     """End each wrap-up that is over, at the second at which it was due to end."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LOCK_WRAPPED_UP, [now])
-        logins = dict(cursor.fetchall())
-        if not logins:
-            return
-        cursor.execute(_END_WRAP_UPS, [list(logins), now])
-        begun = cursor.fetchall()
-    _announce([(agent_id, logins[agent_id], State(kind, pause_id), None) for agent_id, kind, pause_id in begun])
+    if logins := dict(rows_of(_LOCK_WRAPPED_UP, [now])):
+        begun = rows_of(_END_WRAP_UPS, [list(logins), now])
+        _announce([(agent_id, logins[agent_id], State(kind, pause_id), None) for agent_id, kind, pause_id in begun])
 
 
 @dataclass(slots=True)
@@ -299,10 +283,8 @@ def move_end_of_talk(agent_id: int, connection_id: int, since: datetime, was: da
     because the agent had paused or logged out.
     """
     lock(agent_id)
-    with connection.cursor() as cursor:
-        talk: dict[str, Any] = {"agent_id": agent_id, "connection_id": connection_id, "since": since, "was": was}
-        cursor.execute(_TALK_AND_AFTER, talk)
-        rows = [_MovableState(*row) for row in cursor.fetchall()]
+    talk: dict[str, Any] = {"agent_id": agent_id, "connection_id": connection_id, "since": since, "was": was}
+    rows = [_MovableState(*row) for row in rows_of(_TALK_AND_AFTER, talk)]
     if not rows or rows[0].ends_with_session:
         return
     _move_borders(rows, to)
@@ -313,7 +295,6 @@ def move_end_of_talk(agent_id: int, connection_id: int, since: datetime, was: da
 
 
 def _move_borders(rows: list[_MovableState], to: datetime) -> None:
-    """Move the end of the first row, a talk, and the adjoining rows."""
     talk, *rest = rows
     to = border = max(to, talk.started_at)
     wrap_up = rest.pop(0) if rest and rest[0].is_wrap_up and rest[0].started_at == talk.ended_at else None

@@ -6,16 +6,19 @@ Each verb locks the agent, ends one interval of the ledger, begins the next and 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _now
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction
+from callcentre.core.changes import store
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.statements import row_of, rows_of
 from telephony import events
-from telephony.models.agent import Agent
-from telephony.models.agent_intervals import Pause, StateKind
-from telephony.models.connection import Connection
-from telephony.models.topic import ConnectionTopic, Topic
+from telephony.models import Agent, AgentSession, Connection, ConnectionTopic, Pause, Topic
+from telephony.models.agent_intervals import StateKind
 from telephony.verbs import ledger, screen_pops
 from telephony.verbs.agents import record_by_other
 from telephony.verbs.ledger import State
@@ -36,7 +39,8 @@ def log_in(agent: Agent, actor: Actor, at: datetime | None = None) -> None:
         if now.is_logged_in:
             return
         moment = now.instant(at)
-        ledger.open_session(now, moment)
+        AgentSession.objects.create(agent=agent, started_at=moment)
+        events.agent_logged_in(agent.pk, now.login)
         call = now.state if now.state and now.state.is_of_call else ledger.call_on_phone(agent.pk)
         free = State(StateKind.FREE)
         ledger.change_state(now, moment, call.followed_by(free) if call else free)
@@ -144,8 +148,7 @@ def deactivate(agent: Agent, actor: Actor) -> None:
     """Log out an agent who has left. An inactive agent gets no calls."""
     with transaction.atomic():
         log_out(agent, actor)
-        agent.is_active = False
-        agent.save(update_fields=["is_active", "updated_at"])
+        store(agent, is_active=False, updated_at=timezone.now())
 
 
 # The rest runs within the transaction of a call, whose connection is locked. Agent(pk=…) is enough of an agent.
@@ -215,11 +218,7 @@ def topic_given(connection: Connection) -> None:
         ledger.amend(now, ends_at=max(regular_end, now.instant(None)), awaits_topic=False)
 
 
-# Sweeps
-
-
 def end_wrap_ups(now: datetime) -> None:
-    """End every wrap-up that is over, at the second at which it was due to end."""
     with transaction.atomic():
         ledger.end_wrap_ups(now)
 
@@ -230,7 +229,7 @@ def close_long_sessions(now: datetime, limit: timedelta) -> int:
     The session ends when it reached the limit, or with the agent's last action after that.
     """
     closed = 0
-    for agent_id in ledger.overdue_agents(now - limit):
+    for (agent_id,) in rows_of(ledger.OVERDUE, {"before": now - limit}):
         with transaction.atomic():
             agent = ledger.lock(agent_id)
             since = agent.session_since or agent.state_since
@@ -238,3 +237,68 @@ def close_long_sessions(now: datetime, limit: timedelta) -> int:
                 ledger.close_session(agent, agent.instant(since + limit), "limit")
                 closed += 1
     return closed
+
+
+# Heartbeats: an agent whose desk or program falls silent gets no calls, and is logged out later. Only sessions in which
+# heartbeats have begun are looked at. A call and its wrap-up are left alone.
+
+# The heartbeats of an agent are stored at most so often.
+APART = timedelta(seconds=5)
+# The most agents of one sweep; the next one goes on.
+MOST = 50
+# If the clock was set back, the last heartbeat is in the future.
+_HEAR = """
+UPDATE telephony_agentsession AS session SET heard_at = %(at)s
+WHERE agent_id = %(agent)s AND ended_at IS NULL
+  AND (heard_at NOT BETWEEN %(apart)s AND %(at)s OR heard_at IS NULL AND %(begins)s)
+RETURNING EXISTS (
+  SELECT FROM telephony_agentstate AS state JOIN telephony_pause AS pause ON pause.id = state.pause_id
+  WHERE state.agent_id = session.agent_id AND state.ended_at IS NULL AND state.kind = 'paused' AND pause.is_automatic
+)
+"""
+# The next sweep takes agents whom another transaction has locked.
+_LOCK_SILENT = """
+SELECT agent.id, session.heard_at FROM telephony_agentsession AS session
+JOIN telephony_agentstate AS state ON state.agent_id = session.agent_id AND state.ended_at IS NULL
+JOIN telephony_agent AS agent ON agent.id = session.agent_id
+WHERE session.ended_at IS NULL AND state.kind IN ('free', 'preview', 'paused')
+  AND (session.heard_at <= %(silent)s AND state.kind <> 'paused' OR session.heard_at <= %(gone)s)
+ORDER BY agent.id LIMIT %(most)s FOR NO KEY UPDATE OF agent SKIP LOCKED
+"""
+
+
+def hear(agent_id: int, at: datetime | None = None, *, begins: bool = True) -> None:
+    """Store a heartbeat in the agent's session. It ends a pause that only the silence has begun.
+
+    Without `begins` it counts only if heartbeats have begun. Do nothing without a session.
+    """
+    at = at or timezone.now()
+    row = row_of(_HEAR, {"agent": agent_id, "at": at, "apart": at - APART, "begins": begins})
+    if not row or not row[0]:
+        return
+    with transaction.atomic():
+        agent = ledger.lock(agent_id)
+        if agent.state and agent.state.pause_id == Pause.objects.automatic().pk:
+            ledger.change_state(agent, agent.instant(at), State(StateKind.FREE))
+
+
+def end_silence(now: datetime) -> None:
+    """Pause the agents who are silent, and log out those who are so for long, at the second at which it was due."""
+    silent, gone = settings.AGENT_SILENT, settings.AGENT_GONE
+    limits = {"silent": now - silent if silent else None, "gone": now - gone if gone else None}
+    with transaction.atomic():
+        for agent_id, heard_at in rows_of(_LOCK_SILENT, {**limits, "most": MOST}):
+            agent = ledger.lock(agent_id)
+            # The state may have changed before the lock. A call goes on also outside the ledger.
+            if agent.state is None or agent.state.is_of_call or ledger.call_on_phone(agent_id):
+                continue
+            if gone and heard_at <= now - gone:
+                ended_by = AgentSession.EndedBy.SILENT
+                ledger.close_session(agent, agent.instant(heard_at + gone), ended_by, _reason(gone))
+            elif agent.state.kind != StateKind.PAUSED:
+                state = State(StateKind.PAUSED, pause_id=Pause.objects.automatic().pk, reason=_reason(silent))
+                ledger.change_state(agent, agent.instant(heard_at + silent), state)
+
+
+def _reason(silence: timedelta) -> str:
+    return _now("No heartbeat for %(seconds)d s.") % {"seconds": silence.total_seconds()}

@@ -1,4 +1,9 @@
-"""Verbs of recordings: expect, fetch in attempts, store, remove."""
+"""Verbs of recordings: expect, fetch in attempts, store, remove; and the tickets of messages that callers have left.
+
+Each message gets one ticket, once its recording is stored or lost.
+"""
+
+import logging
 
 from django.conf import settings
 from django.core.files.storage import default_storage
@@ -9,9 +14,10 @@ from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
 from callcentre.core.due_work import Claim
 from callcentre.core.enqueue import enqueue
+from callcentre.core.errors import Invalid
 from telephony import call_clock, events
-from telephony.models.connection import Connection
-from telephony.models.recording import Recording
+from telephony.customers import open_ticket
+from telephony.models import CallerMessage, Connection, Recording
 
 # After this many attempts a recording that the switch does not have is given up.
 REFUSED_ATTEMPTS = 3
@@ -28,7 +34,6 @@ def expect(connection: Connection) -> str:
 
 
 def withdraw(name: str) -> None:
-    """Delete the row of a recording that the switch refused to make."""
     Recording.objects.filter(name=name, state=State.EXPECTED).delete()
 
 
@@ -95,3 +100,37 @@ def remove(recording: Recording) -> None:
     """Delete the file. The row stays and tells that there was a recording."""
     default_storage.delete(recording.path)
     Recording.objects.filter(pk=recording.pk).update(state=State.REMOVED, file="")
+
+
+logger = logging.getLogger(__name__)
+
+# In a shorter recording nothing was said.
+LEAST_SECONDS = 2
+AT_ONCE = 100
+_OVER = (Recording.State.READY, Recording.State.FAILED, Recording.State.REMOVED)
+
+
+def open_tickets(recording_id: int | None = None) -> None:
+    """Open the tickets that are due; of one recording only, if it is given."""
+    due = CallerMessage.objects.filter(is_due=True, recording__state__in=_OVER)
+    if recording_id:
+        due = due.filter(pk=recording_id)
+    for pk in due.values_list("pk", flat=True)[:AT_ONCE]:
+        try:
+            _open(pk)
+        except Invalid as error:
+            logger.warning("a message has no ticket yet", extra={"recording": pk, "error": str(error)})
+
+
+@transaction.atomic
+def _open(pk: int) -> None:
+    locked = CallerMessage.objects.select_for_update(of=("self",), skip_locked=True).filter(pk=pk, is_due=True)
+    message = locked.select_related("recording__connection__queue").first()
+    if message is None:
+        return
+    recording, message.is_due = message.recording, False
+    queue = recording.connection.queue
+    is_said = recording.seconds >= LEAST_SECONDS or recording.state == Recording.State.FAILED
+    if is_said and queue and queue.voicemail_ticket_queue_id:
+        message.ticket_id = open_ticket(recording, queue.voicemail_ticket_queue_id)
+    message.save(update_fields=["is_due", "ticket_id"])

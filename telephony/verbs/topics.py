@@ -56,7 +56,6 @@ def _topic(values: Mapping[str, Any], connection: Connection | None, faults: lis
 
 
 def _has_passed(connection: Connection, queue_id: int) -> bool:
-    """Return whether the call is or was in this queue, or is in no queue at all."""
     if connection.queue_id in (None, queue_id):
         return True
     return connection.transfers.filter(from_queue=queue_id).exists()

@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import connection as database
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
@@ -14,17 +13,12 @@ from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
 from callcentre.core.due_work import Claim
 from callcentre.core.enqueue import enqueue
+from callcentre.core.statements import rows_of
 from telephony import events
 from telephony.models.connection import Connection
 from telephony.models.recording import Recording
-from telephony.models.transcription import (
-    NOTHING_MADE,
-    Transcription,
-    TranscriptionUsage,
-    is_configured,
-)
+from telephony.models.transcription import NOTHING_MADE, Transcription, TranscriptionUsage, is_configured
 
-# The longest delay that a provider may ask for.
 LONGEST_DELAY = timedelta(hours=1)
 
 Status = Transcription.Status
@@ -32,7 +26,7 @@ Status = Transcription.Status
 # The update takes the seconds only while they fit; the insert begins the month with them.
 _TAKE = """
 INSERT INTO telephony_transcriptionusage AS u (month, seconds) SELECT %(month)s, %(seconds)s WHERE {first}
-ON CONFLICT (month) DO UPDATE SET seconds = u.seconds + EXCLUDED.seconds WHERE {further}
+ON CONFLICT (month) DO UPDATE SET seconds = u.seconds + EXCLUDED.seconds WHERE {further} RETURNING seconds
 """
 _TAKE_LIMITED = _TAKE.format(first="%(seconds)s <= %(limit)s", further="u.seconds + EXCLUDED.seconds <= %(limit)s")
 _TAKE_ANY = _TAKE.format(first="true", further="true")
@@ -100,25 +94,14 @@ def charge(claim: Claim[Transcription], seconds: float) -> bool:
 def take_seconds(month: str, seconds: int) -> bool:
     """Count these seconds in the month. Return false, and count none, if they exceed the limit."""
     limit = settings.TRANSCRIPTION_MONTHLY_MINUTES * 60
-    with database.cursor() as cursor:
-        values: dict[str, int | str] = {"month": month, "seconds": seconds, "limit": limit}
-        cursor.execute(_TAKE_LIMITED if limit else _TAKE_ANY, values)
-        return bool(cursor.rowcount)
+    taken = _TAKE_LIMITED if limit else _TAKE_ANY
+    return bool(rows_of(taken, {"month": month, "seconds": seconds, "limit": limit}))
 
 
 def keep_parts(claim: Claim[Transcription], parts: list[dict[str, Any]], seconds: float) -> None:
     """Store the words, so that a later attempt does not transcribe again."""
     claim.row.parts, claim.row.seconds = parts, seconds
     claim.write(parts=parts, seconds=seconds)
-
-
-def succeed(claim: Claim[Transcription], **made: Any) -> None:
-    """Mark the transcription as ready, with the model's analysis."""
-    _end(claim, Status.SUCCESS, **made)
-
-
-def exceed_limit(claim: Claim[Transcription]) -> None:
-    _end(claim, Status.LIMIT_EXCEEDED)
 
 
 def put_off(claim: Claim[Transcription], error: str = "", *, is_final: bool = False, retry_after: float = 0) -> None:
@@ -135,7 +118,8 @@ def put_off(claim: Claim[Transcription], error: str = "", *, is_final: bool = Fa
         events.transcription_ready(call.uid, status=Status.ERROR)
 
 
-def _end(claim: Claim[Transcription], status: str, **values: Any) -> None:
+def end(claim: Claim[Transcription], status: str, **values: Any) -> None:
+    """Store that there is nothing more to do: the words are ready, or over the limit."""
     with transaction.atomic():
         call = _lock_call(claim.row.pk)
         claim.finish(status=status, finished_at=timezone.now(), error="", **values)

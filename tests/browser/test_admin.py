@@ -96,16 +96,6 @@ def test_a_sample_of_the_pages_fits_the_screen_and_no_script_fails(label: str, s
     assert screened.faults_of(pages_of(label, step=SAMPLE, first=FIRST[screen])) == []
 
 
-def test_a_visit_reports_failures_and_foreign_loads_of_each_tab(free_visit: Visit) -> None:
-    tab = free_visit.page.context.new_page()
-
-    with tab.context.expect_event("weberror"):
-        tab.evaluate("void setTimeout(() => { throw new Error('broken') })")
-    tab.evaluate("fetch('http://127.0.0.1:1/').catch(() => null)")
-
-    assert {"broken", "loads http://127.0.0.1:1/"} <= set(free_visit.trouble)
-
-
 @pytest.mark.trial
 def test_the_secret_of_a_new_api_user_is_shown_once(visit):
     page = visit.open(reverse("admin:callcentre_apiuser_add"))

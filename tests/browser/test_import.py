@@ -67,9 +67,6 @@ def test_a_file_that_is_too_large_is_not_sent(page: Page, tmp_path: Path, settin
     assert sent == []
 
 
-# Journeys
-
-
 def upload_into_campaign(walk: Walk, path: Path) -> None:
     """Open the campaign T7007 from the list, and upload a file of records to it: four steps."""
     walk.page.reload()

@@ -29,9 +29,9 @@ from tests.knowledgebase.factories import PNG, CategoryFactory
 from tests.reports.exports import built
 from tests.telephony.factories import AgentFactory, ConnectionFactory, PauseFactory, QueueFactory, RecordingFactory
 from tests.telephony.sound import wav
-from tests.tickets.factories import ChatFactory, CustomerFactory, MessageFactory, TicketFactory
+from tests.tickets.factories import CustomerFactory, MessageFactory, TicketFactory
 from tests.webhooks.factories import DeliveryFactory, WebhookFactory
-from tickets.models import ChatMessage, Dispatch, Message, Ticket
+from tickets.models import Dispatch, Message, Ticket
 from webhooks.models import Delivery, Resend
 
 
@@ -167,22 +167,6 @@ def test_two_tickets_are_merged_and_split_again(walk: Walk) -> None:
 
     assert Message.objects.get(pk=moved.pk).ticket_id not in (first.pk, second.pk)
     assert walk.steps <= 8
-
-
-@pytest.mark.trial
-def test_a_chat_is_answered_in_three_clicks_and_one_a_line(walk: Walk, supervisor: Any) -> None:
-    chat = ChatFactory(queue=QueueFactory(members=[supervisor]), client_name="Jan Kowal", agent=supervisor)
-
-    walk.menu("Chats")
-    walk.click(walk.page.locator("#result_list tbody a").first)
-    walk.click(walk.page.get_by_label("Answer"))
-    reached = walk.steps
-    walk.page.keyboard.type("Good morning.")
-    walk.button("Send")
-    expect(walk.page.get_by_role("log").get_by_text("Good morning.")).to_be_visible()
-
-    assert (reached, walk.steps) == (3, 4)
-    assert ChatMessage.objects.get(chat=chat).body == "Good morning."
 
 
 @pytest.mark.trial

@@ -63,7 +63,7 @@ def deletion(user: User) -> Callable[[], object]:
 
 
 @pytest.mark.parametrize("work", [action, export, report, import_of_records, deletion])
-def test_entries_of_a_worker_have_the_address_of_the_request(work: Work) -> None:
+def test_entries_of_a_worker_have_the_address_of_the_request(work):
     user = UserFactory(admin=True)
     with acting(user.actor, ADDRESS):
         do = work(user)

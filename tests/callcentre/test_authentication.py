@@ -1,7 +1,6 @@
 """Authentication of API users: valid credentials, their end, and changes that take effect at once everywhere."""
 
 import base64
-from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -16,7 +15,7 @@ from callcentre.core.actor import SYSTEM, Actor
 from callcentre.core.errors import Conflict
 from callcentre.models import ApiUser, ApiUserChange
 from tests.conftest import ACTOR, ApiClient
-from tests.serving import WebServer, at_once, end_connections
+from tests.serving import at_once, end_connections
 
 
 def ping(login: str, secret: str, **extra: Any) -> int:
@@ -24,21 +23,21 @@ def ping(login: str, secret: str, **extra: Any) -> int:
 
 
 @pytest.fixture(autouse=True)
-def _quick_hashes(request: pytest.FixtureRequest) -> None:
+def _quick_hashes(request):
     """Use the slow hash: servers are processes of their own and know no other."""
     if "servers" not in request.fixturenames:
         request.getfixturevalue("quick_hashes")
 
 
 @pytest.fixture
-def user(db: None) -> tuple[ApiUser, str]:
+def user(db):
     return ApiUser.create(SYSTEM, "robot")
 
 
 # Headers
 
 
-def test_a_wrong_secret_and_an_unknown_login_get_one_answer(user: tuple[ApiUser, str]) -> None:
+def test_a_wrong_secret_and_an_unknown_login_get_one_answer(user):
     answers = [ApiClient(*credential).get("/api/ping") for credential in (("nobody", "x"), ("robot", "wrong"))]
 
     assert [answer.status_code for answer in answers] == [401, 401]
@@ -46,7 +45,7 @@ def test_a_wrong_secret_and_an_unknown_login_get_one_answer(user: tuple[ApiUser,
     assert answers[0].json()["errors"] == answers[1].json()["errors"]
 
 
-def test_credentials_are_utf_8_and_a_password_may_have_colons(db: None) -> None:
+def test_credentials_are_utf_8_and_a_password_may_have_colons(db):
     ApiUser.create(SYSTEM, "zażółć", "gęślą:jaźń:🙂")
 
     assert ping("zażółć", "gęślą:jaźń:🙂") == 204
@@ -78,12 +77,12 @@ def _basic(text: bytes) -> str:
     ],
     ids=range(15),
 )
-def test_a_malformed_header_is_401(header: str, user: tuple[ApiUser, str]) -> None:
+def test_a_malformed_header_is_401(header, user):
     assert ApiClient().get("/api/ping", HTTP_AUTHORIZATION=header).status_code == 401
 
 
 @pytest.mark.parametrize("scheme", ["basic", "BASIC", "Basic "])
-def test_the_scheme_may_be_spelled_in_any_case(scheme: str, user: tuple[ApiUser, str]) -> None:
+def test_the_scheme_may_be_spelled_in_any_case(scheme, user):
     token = base64.b64encode(f"robot:{user[1]}".encode()).decode()
 
     assert ApiClient().get("/api/ping", HTTP_AUTHORIZATION=f"{scheme} {token}").status_code == 204
@@ -92,7 +91,7 @@ def test_the_scheme_may_be_spelled_in_any_case(scheme: str, user: tuple[ApiUser,
 # Restrictions of a user
 
 
-def test_a_disabled_or_expired_user_is_refused_and_one_that_will_expire_is_not(user: tuple[ApiUser, str]) -> None:
+def test_a_disabled_or_expired_user_is_refused_and_one_that_will_expire_is_not(user):
     soon, ago = timezone.now() + timedelta(minutes=1), timezone.now() - timedelta(seconds=1)
 
     for values, status in (({"expires_at": soon}, 204), ({"expires_at": ago}, 401), ({"expires_at": None}, 204)):
@@ -113,13 +112,13 @@ def test_a_disabled_or_expired_user_is_refused_and_one_that_will_expire_is_not(u
         ("", 401),
     ],
 )
-def test_a_user_with_networks_is_accepted_only_from_those(address: str, status: int, user: tuple[ApiUser, str]) -> None:
+def test_a_user_with_networks_is_accepted_only_from_those(address, status, user):
     user[0].edit(ACTOR, allowed_networks=["10.1.0.0/16", "192.0.2.7", "2001:db8::/32"])
 
     assert ping("robot", user[1], REMOTE_ADDR=address) == status
 
 
-def test_rights_are_read_at_each_request(api_client: Callable[..., ApiClient]) -> None:
+def test_rights_are_read_at_each_request(api_client):
     client = api_client("agents:read", login="robot")
     assert client.get("/api/agents").status_code == 200
 
@@ -128,7 +127,7 @@ def test_rights_are_read_at_each_request(api_client: Callable[..., ApiClient]) -
     assert client.get("/api/agents").status_code == 403
 
 
-def test_wildcards_stand_for_all_areas_and_reading_is_not_writing(api_client: Callable[..., ApiClient]) -> None:
+def test_wildcards_stand_for_all_areas_and_reading_is_not_writing(api_client):
     rights = ("*", "*:read", "agents:read", "agents:write")
 
     assert [api_client(right).get("/api/agents").status_code for right in rights] == [200, 200, 200, 403]
@@ -138,7 +137,7 @@ def test_wildcards_stand_for_all_areas_and_reading_is_not_writing(api_client: Ca
 # Secrets and passwords
 
 
-def test_the_database_holds_no_secret(user: tuple[ApiUser, str]) -> None:
+def test_the_database_holds_no_secret(user):
     robot, secret = user
     secrets = [secret, robot.rotate_secret(ACTOR), "correct horse"]
     robot.set_password(ACTOR, secrets[2])
@@ -152,7 +151,7 @@ def test_the_database_holds_no_secret(user: tuple[ApiUser, str]) -> None:
     assert not any(one in stored for one in secrets)
 
 
-def test_a_rotated_secret_overlaps_with_its_predecessor_for_a_while(user: tuple[ApiUser, str]) -> None:
+def test_a_rotated_secret_overlaps_with_its_predecessor_for_a_while(user):
     robot, first = user
     second = robot.rotate_secret(ACTOR, overlap=timedelta(hours=1))
     assert (ping("robot", first), ping("robot", second)) == (204, 204)
@@ -166,12 +165,10 @@ def test_a_rotated_secret_overlaps_with_its_predecessor_for_a_while(user: tuple[
     assert ping("robot", third) == 401
 
 
-def test_a_password_replaces_the_secret_and_is_hashed_slowly_once(
-    user: tuple[ApiUser, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_password_replaces_the_secret_and_is_hashed_slowly_once(user, monkeypatch):
     calls = []
 
-    def check(password: str, encoded: str) -> bool:
+    def check(password, encoded):
         calls.append(password)
         return check_password(password, encoded)
 
@@ -185,7 +182,7 @@ def test_a_password_replaces_the_secret_and_is_hashed_slowly_once(
     assert [ping("robot", key) for key in (secret, "correct horse", "battery staple")] == [401, 401, 204]
 
 
-def test_an_empty_secret_is_refused(db: None) -> None:
+def test_an_empty_secret_is_refused(db):
     ApiUser.create(SYSTEM, "human", "correct horse")
     ApiUser.objects.filter(login="human").update(password="")
 
@@ -195,8 +192,8 @@ def test_an_empty_secret_is_refused(db: None) -> None:
 # History
 
 
-def test_last_use_is_stored_at_most_once_a_minute_and_not_for_a_refusal(user: tuple[ApiUser, str]) -> None:
-    def used(secret: str) -> Any:
+def test_last_use_is_stored_at_most_once_a_minute_and_not_for_a_refusal(user):
+    def used(secret):
         ping("robot", secret)
         return ApiUser.objects.values_list("last_used_at", flat=True).get()
 
@@ -208,7 +205,7 @@ def test_last_use_is_stored_at_most_once_a_minute_and_not_for_a_refusal(user: tu
     assert used(user[1]) > noted
 
 
-def test_every_change_is_kept_with_its_actor(user: tuple[ApiUser, str]) -> None:
+def test_every_change_is_kept_with_its_actor(user):
     robot = user[0]
     robot.edit(Actor("user", 7, "Ewa"), rights=["*"], description="Nightly import")
     robot.edit(Actor("user", 7, "Ewa"), is_active=True, rights=["*"])
@@ -226,7 +223,7 @@ def test_every_change_is_kept_with_its_actor(user: tuple[ApiUser, str]) -> None:
     assert changes[1].changes == {"rights": [[], ["*"]], "description": ["", "Nightly import"]}
 
 
-def test_of_two_rotations_from_one_version_the_second_is_refused(user: tuple[ApiUser, str]) -> None:
+def test_of_two_rotations_from_one_version_the_second_is_refused(user):
     """Let both read the row before either writes: the version is checked under the lock."""
     robot, secret = user
     first, second = ApiUser.objects.get(pk=robot.pk), ApiUser.objects.get(pk=robot.pk)
@@ -252,18 +249,15 @@ def test_of_two_rotations_from_one_version_the_second_is_refused(user: tuple[Api
     ],
     ids=str,
 )
-def test_a_wrong_api_user_is_refused(values: dict[str, Any], user: tuple[ApiUser, str]) -> None:
+def test_a_wrong_api_user_is_refused(values, user):
     with pytest.raises(ValidationError):
         ApiUser.create(ACTOR, **values)
 
     assert ApiUser.objects.count() == 1
 
 
-# Processes
-
-
-def test_a_change_takes_effect_in_every_process_on_its_next_request(servers: list[WebServer], credential: str) -> None:
-    def statuses(secret: str) -> list[int]:
+def test_a_change_takes_effect_in_every_process_on_its_next_request(servers, credential):
+    def statuses(secret):
         auth = f"committed:{secret}"
         return [server.request("GET", "/api/agents", auth=auth).status for server in servers * 2]
 
@@ -286,9 +280,7 @@ def test_a_change_takes_effect_in_every_process_on_its_next_request(servers: lis
     # A body is read after authentication, and handled in another thread with a connection of its own.
     [(("GET", "/api/agents"), 200), (("POST", "/api/tickets/999999/agent_response", {"body": "x"}), 404)],
 )
-def test_a_closed_database_connection_fails_no_request(
-    servers: list[WebServer], credential: str, question: tuple[Any, ...], expected: int
-) -> None:
+def test_a_closed_database_connection_fails_no_request(servers, credential, question, expected):
     [server, _] = servers
     # Each of several threads has a connection.
     at_once([partial(server.request, "GET", "/api/agents", auth=credential)] * 16)

@@ -18,7 +18,6 @@ from callcentre.web.bodies import FIELDS_BYTES, MB, OPEN_FORM_BYTES, allowance, 
 from tests.backoffice import BackOffice, staff, superuser
 from tests.callcentre.test_abuse import Unreadable
 from tests.callcentre.test_api import codes
-from tests.conftest import ApiClient
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 IMPORT = "/admin/campaigns/recordimport/add/"
@@ -37,17 +36,17 @@ SMALL = ["/admin/login/", "/admin/language", "/ratings/x", "/health/live", "/no/
 NONE = [IMPORT, "/admin/", "/admin/no/such", "/admin/logout/", "/api", "/api/", "/api/ping"]
 
 
-def test_a_small_form_is_read_from_strangers_and_none_on_pages_that_need_a_log_in() -> None:
+def test_a_small_form_is_read_from_strangers_and_none_on_pages_that_need_a_log_in():
     found = {path: allowance(environ(path)) for path in (*SMALL, *NONE)}
 
     assert found == dict.fromkeys(SMALL, OPEN_FORM_BYTES) | dict.fromkeys(NONE, 0)
 
 
-def test_forms_are_read_from_back_office_users_and_files_from_those_who_may_send_them() -> None:
+def test_forms_are_read_from_back_office_users_and_files_from_those_who_may_send_them():
     clients = superuser(), staff("add_recordimport"), staff("view_recordimport", "change_campaign")
     with_file = configured.MAX_IMPORT_MB * MB + FIELDS_BYTES
 
-    def found(path: str) -> list[int]:
+    def found(path):
         return [allowance(environ(path, client.cookies)) for client in clients]
 
     assert found("/admin/campaigns/campaign/add/") == [UPLOAD] * 3
@@ -59,13 +58,13 @@ def test_forms_are_read_from_back_office_users_and_files_from_those_who_may_send
 @pytest.mark.parametrize(
     "cookie", ["", "forged", "f" * 32, '"', "a\0b", '"abcdefgh\\000"', "\xff" * 32, "a'; DROP TABLE x", "=;="]
 )
-def test_a_forged_session_is_ignored(cookie: str) -> None:
+def test_a_forged_session_is_ignored(cookie):
     given = f"{configured.SESSION_COOKIE_NAME}={cookie}"
 
     assert allowance(environ("/admin/", HTTP_COOKIE=given)) == 0
 
 
-def test_the_allowance_of_a_session_changes_nothing(settings: Any) -> None:
+def test_the_allowance_of_a_session_changes_nothing(settings):
     """Django renews a session of an old key during the request, and only then."""
     client = superuser()
     key = client.cookies[settings.SESSION_COOKIE_NAME].value
@@ -78,8 +77,8 @@ def test_the_allowance_of_a_session_changes_nothing(settings: Any) -> None:
 
 
 @pytest.mark.parametrize("change", [{"is_active": False}, {"allowed_networks": ["10.0.0.0/8"]}])
-def test_a_body_is_read_from_an_api_user_with_a_right_credential(change: dict[str, Any], api: ApiClient) -> None:
-    def found(credential: str) -> int:
+def test_a_body_is_read_from_an_api_user_with_a_right_credential(change, api):
+    def found(credential):
         return allowance(environ("/api/outbounds", HTTP_AUTHORIZATION=credential))
 
     assert found(api.defaults["HTTP_AUTHORIZATION"]) == UPLOAD
@@ -88,7 +87,7 @@ def test_a_body_is_read_from_an_api_user_with_a_right_credential(change: dict[st
     assert found(api.defaults["HTTP_AUTHORIZATION"]) == 0
 
 
-def test_the_allowance_of_a_credential_counts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_allowance_of_a_credential_counts_nothing(monkeypatch):
     counted: list[str] = []
     monkeypatch.setattr("callcentre.rate_limits.count_failure", lambda *failure: counted.append("failure"))
     monkeypatch.setattr("callcentre.rate_limits.rates.admit", lambda *request: counted.append("request"))
@@ -98,7 +97,7 @@ def test_the_allowance_of_a_credential_counts_nothing(monkeypatch: pytest.Monkey
     assert (counted, Lockout.objects.count()) == ([], 0)
 
 
-def test_a_credential_is_looked_up_once(api: ApiClient, django_assert_num_queries: Any) -> None:
+def test_a_credential_is_looked_up_once(api, django_assert_num_queries):
     asked = environ("/api/ping", HTTP_AUTHORIZATION=api.defaults["HTTP_AUTHORIZATION"])
     assert api.get("/api/ping").status_code == 204
     with django_assert_num_queries(1):
@@ -108,7 +107,7 @@ def test_a_credential_is_looked_up_once(api: ApiClient, django_assert_num_querie
         assert api.get("/api/ping", **{KNOWN: asked[KNOWN]}).status_code == 204
 
 
-def test_a_header_cannot_set_the_known_credential(anonymous: ApiClient) -> None:
+def test_a_header_cannot_set_the_known_credential(anonymous):
     assert anonymous.get("/api/ping", headers={KNOWN: "x", "callcentre-known": "x"}).status_code == 401
 
 
@@ -124,32 +123,32 @@ def sent(client: Client, path: str, length: int, content_type: str = "multipart/
 
 
 @pytest.mark.parametrize("path", ["/admin/login/", "/admin/language", "/ratings/x", "/health/live", "/metrics"])
-def test_a_strangers_too_large_form_is_413_before_it_is_read(path: str, client: Client) -> None:
+def test_a_strangers_too_large_form_is_413_before_it_is_read(path, client):
     assert sent(client, path, OPEN_FORM_BYTES + 1).status_code == 413
 
 
 @pytest.mark.parametrize("path", [IMPORT, "/admin/campaigns/campaign/add/", "/admin/logout/"])
-def test_an_unknown_senders_form_leads_to_the_log_in_before_it_is_read(path: str, client: Client) -> None:
+def test_an_unknown_senders_form_leads_to_the_log_in_before_it_is_read(path, client):
     response = sent(client, path, 400_000_000)
 
     assert (response.status_code, response.headers["Location"]) == (302, f"/admin/login/?next={path}")
 
 
-def test_a_users_too_large_form_is_413_before_it_is_read() -> None:
+def test_a_users_too_large_form_is_413_before_it_is_read():
     response = sent(superuser(), IMPORT, configured.MAX_IMPORT_MB * MB + FIELDS_BYTES + 1)
 
     assert response.status_code == 413
     assert f"larger than {configured.MAX_IMPORT_MB} MB" in response.content.decode()
 
 
-def test_a_page_without_file_input_stores_no_file(client: Client) -> None:
+def test_a_page_without_file_input_stores_no_file(client):
     of_campaigns = reverse("admin:campaigns_campaign_add")
     for sender, path in ((client, "/admin/login/"), (client, "/admin/language"), (superuser(), of_campaigns)):
         response = sender.post(path, {"file": SimpleUploadedFile("a.txt", b"x" * 100)})
         assert response.status_code == 400, path
 
 
-def test_every_form_that_takes_a_file_is_known_and_exists() -> None:
+def test_every_form_that_takes_a_file_is_known_and_exists():
     expected = set()
     for model, model_admin in admin.site._registry.items():
         if any(isinstance(field, forms.FileField) for field in model_admin.form.declared_fields.values()):
@@ -164,9 +163,7 @@ def test_every_form_that_takes_a_file_is_known_and_exists() -> None:
 
 
 @pytest.mark.parametrize(("status", "code"), [(408, ErrorCode.BODY_TOO_SLOW), (413, ErrorCode.TOO_LARGE)])
-def test_the_api_and_pages_say_why_a_body_was_not_read(
-    status: int, code: ErrorCode, api: ApiClient, client: Client
-) -> None:
+def test_the_api_and_pages_say_why_a_body_was_not_read(status, code, api, client):
     fault: dict[str, Any] = {"callcentre.body_fault": status}
 
     response = api.post("/api/outbound_groups", {"name": "x"}, **fault)
@@ -176,18 +173,15 @@ def test_the_api_and_pages_say_why_a_body_was_not_read(
     assert (page.status_code, "<h1>This" in page.content.decode()) == (status, True)
 
 
-# Writes from a browser
-
-
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "", "nonsense"])
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-def test_a_page_of_another_site_cannot_write_through_the_api(site: str, method: str, api: ApiClient) -> None:
+def test_a_page_of_another_site_cannot_write_through_the_api(site, method, api):
     response = api.generic(method, "/api/outbound_groups", b"", HTTP_SEC_FETCH_SITE=site)
 
     assert (response.status_code, codes(response)) == (403, {("", ErrorCode.CROSS_SITE.number)})
 
 
-def test_our_own_page_can_write_and_another_site_may_link_to_ours(client: Client, api: ApiClient) -> None:
+def test_our_own_page_can_write_and_another_site_may_link_to_ours(client, api):
     person: BackOffice = superuser()
     for site in ("same-origin", "none"):
         assert api.post("/api/outbound_groups", {"name": site}, HTTP_SEC_FETCH_SITE=site).status_code == 201
@@ -200,7 +194,7 @@ def test_our_own_page_can_write_and_another_site_may_link_to_ours(client: Client
     assert client.post("/ratings/x", HTTP_SEC_FETCH_SITE="cross-site").status_code == 404
 
 
-def test_a_body_without_a_type_is_415_and_a_request_without_a_body_needs_none(api: ApiClient) -> None:
+def test_a_body_without_a_type_is_415_and_a_request_without_a_body_needs_none(api):
     for method, path in (
         *(("POST", path) for path in ("outbound_groups", "agents/a/login", "temporary_files?filename=a")),
         *(("PUT", "outbounds/DEMO1"), ("DELETE", "webhooks/1")),

@@ -65,7 +65,7 @@ PRIVATE = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "2001:db
     ],
     ids=str,
 )
-def test_a_good_production_passes(settings: Any, values: dict[str, Any]) -> None:
+def test_a_good_production_passes(settings, values):
     assert failing(settings, **values) == set()
 
 
@@ -142,7 +142,7 @@ def test_a_good_production_passes(settings: Any, values: dict[str, Any]) -> None
         ("callcentre.E018", ASTERISK | {"TRUNK": ""}),
     ],
 )
-def test_an_unsafe_production_is_refused(settings: Any, expected: str, values: dict[str, Any]) -> None:
+def test_an_unsafe_production_is_refused(settings, expected, values):
     zone = settings.TIME_ZONE
 
     found = failing(settings, **values)
@@ -151,7 +151,7 @@ def test_an_unsafe_production_is_refused(settings: Any, expected: str, values: d
     assert found == {expected}
 
 
-def test_every_message_says_what_to_do(settings: Any) -> None:
+def test_every_message_says_what_to_do(settings):
     failing(settings, ALLOWED_HOSTS=[], SECRET_KEY="", FIELD_ENCRYPTION_KEYS=[], DEFAULT_REGION="XX")
 
     assert [message.id for message in checks.check_settings() if not message.hint] == []
@@ -178,7 +178,7 @@ def started(*arguments: str, **environment: str) -> tuple[int, str]:
     ],
     ids=["web", "worker", "beat", "manage"],
 )
-def test_no_process_starts_with_unsafe_settings(arguments: list[str], tmp_path: Path) -> None:
+def test_no_process_starts_with_unsafe_settings(arguments, tmp_path):
     code, output = started(*arguments, ALLOWED_HOSTS="*", CALLCENTRE_VAR=str(tmp_path))
 
     assert (code, "callcentre.E002" in output, "Traceback" in output) == (1, True, False)
@@ -198,15 +198,13 @@ PROCESSES = [
     ],
     ids=str,
 )
-def test_a_process_without_a_store_ends_with_a_sentence(
-    arguments: list[str], variable: str, store: str, tmp_path: Path
-) -> None:
+def test_a_process_without_a_store_ends_with_a_sentence(arguments, variable, store, tmp_path):
     found = started(*arguments, **{"CALLCENTRE_VAR": str(tmp_path), variable: ""})
 
     assert found == (1, f"There is no {store}: start `make run` in another terminal, or set {variable}.\n")
 
 
-def test_a_command_whose_database_is_down_ends_with_a_sentence(tmp_path: Path) -> None:
+def test_a_command_whose_database_is_down_ends_with_a_sentence(tmp_path):
     url = "postgresql://user:secret@127.0.0.1:1/name"
     down = {"DATABASE_URL": url, "CALLCENTRE_VAR": str(tmp_path), "ALLOWED_HOSTS": "localhost"}
 
@@ -219,12 +217,12 @@ def test_a_command_whose_database_is_down_ends_with_a_sentence(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("hosts", ["a:5432,b:5432", "a,b", "a,b:5432", "a:no"])
-def test_an_address_with_two_hosts_is_refused_in_a_sentence(hosts: str) -> None:
+def test_an_address_with_two_hosts_is_refused_in_a_sentence(hosts):
     with pytest.raises(ImproperlyConfigured, match="DATABASE_URL: give one host"):
         database(f"postgresql://user:word@{hosts}/name")
 
 
-def test_the_table_of_operations_names_every_check() -> None:
+def test_the_table_of_operations_names_every_check():
     code = (ROOT / "callcentre" / "checks.py").read_text()
     table = (ROOT / "docs" / "operations.md").read_text()
 

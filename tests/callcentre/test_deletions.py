@@ -167,9 +167,6 @@ def test_a_long_deletion_lets_other_tasks_run(rows: Rows, monkeypatch: pytest.Mo
     assert enqueued == [("callcentre.delete_personal_data", deletion.pk)] * 2
 
 
-# Files
-
-
 def test_a_file_that_the_storage_fails_to_remove_is_removed_later(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

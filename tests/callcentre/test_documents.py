@@ -5,13 +5,11 @@ from typing import Any
 import orjson
 import pytest
 import yaml
-from django.test import Client
 
 from callcentre.api.documents import rendered_document
 from callcentre.core.errors import ErrorCode
 from callcentre.models import User
 from tests.backoffice import superuser
-from tests.conftest import ApiClient
 
 pytestmark = pytest.mark.usefixtures("plain_static")
 
@@ -25,7 +23,7 @@ def loaded(document: bytes) -> Any:
 
 
 @pytest.mark.slow("makes the document of the API")
-def test_an_api_user_reads_the_document_as_yaml_or_json(api: ApiClient) -> None:
+def test_an_api_user_reads_the_document_as_yaml_or_json(api):
     as_yaml, as_json = api.get("/api/schema"), api.get("/api/schema?format=json")
 
     assert as_yaml["Content-Type"] == YAML
@@ -35,7 +33,7 @@ def test_an_api_user_reads_the_document_as_yaml_or_json(api: ApiClient) -> None:
 
 @pytest.mark.parametrize("path", ["/api/schema", "/api/docs", "/api/ping", "/api/unknown"])
 @pytest.mark.parametrize("header", ["", " ", "Basic", "Bearer x"])
-def test_a_header_without_a_credential_is_401(path: str, header: str, client: Client) -> None:
+def test_a_header_without_a_credential_is_401(path, header, client):
     response = client.get(path, headers={"authorization": header})
 
     assert response.status_code == 401
@@ -55,9 +53,7 @@ def test_a_header_without_a_credential_is_401(path: str, header: str, client: Cl
         ("?format=xml", "application/json", JSON),
     ],
 )
-def test_the_client_chooses_the_form_of_the_document(
-    query: str, accept: str, content_type: str, api: ApiClient
-) -> None:
+def test_the_client_chooses_the_form_of_the_document(query, accept, content_type, api):
     response = api.get(f"/api/schema{query}", HTTP_ACCEPT=accept)
 
     assert (response.status_code, response["Content-Type"]) == (200, content_type)
@@ -66,7 +62,7 @@ def test_the_client_chooses_the_form_of_the_document(
     assert document["openapi"] == "3.0.3"
 
 
-def test_the_document_names_the_server_by_the_address_of_its_request(api: ApiClient, settings: Any) -> None:
+def test_the_document_names_the_server_by_the_address_of_its_request(api, settings):
     settings.ALLOWED_HOSTS = ["calls.example", "testserver"]
 
     hosts = ("calls.example:8443", "testserver")
@@ -76,21 +72,21 @@ def test_the_document_names_the_server_by_the_address_of_its_request(api: ApiCli
 
 
 @pytest.mark.slow("makes the document of the API")
-def test_the_document_is_english_in_every_language(api: ApiClient) -> None:
+def test_the_document_is_english_in_every_language(api):
     rendered_document.cache_clear()
 
     assert b"Campaigns and their records" in api.get("/api/schema", HTTP_ACCEPT_LANGUAGE="pl").content
 
 
 @pytest.mark.parametrize("path", ["/api/schema", "/api/docs"])
-def test_an_anonymous_client_is_refused_in_json(anonymous: ApiClient, path: str) -> None:
+def test_an_anonymous_client_is_refused_in_json(anonymous, path):
     response = anonymous.get(path)
 
     assert (response.status_code, response.json()["errors"][0]["code"]) == (401, ErrorCode.UNAUTHENTICATED.number)
     assert response["WWW-Authenticate"].startswith("Basic")
 
 
-def test_only_a_back_office_user_reads_the_documents_by_a_session_and_nothing_else(db: None, client: Client) -> None:
+def test_only_a_back_office_user_reads_the_documents_by_a_session_and_nothing_else(db, client):
     stranger = client.get("/api/docs", HTTP_ACCEPT="text/html,application/xhtml+xml")
     assert (stranger.status_code, stranger["Location"]) == (302, "/admin/login/?next=/api/docs")
 

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -33,7 +32,7 @@ needs_root = pytest.mark.skipif(not IS_ROOT, reason="only root can become anothe
 
 
 @pytest.fixture
-def open_folder() -> Iterator[Path]:
+def open_folder():
     """A folder that every account may pass through; pytest's own folders are closed."""
     folder = Path(tempfile.mkdtemp(prefix="callcentre-test-"))
     folder.chmod(0o711)
@@ -65,7 +64,7 @@ def wait_for_command(folder: Path) -> None:
     assert wait_until(lambda: any(c.startswith("sleep ") for c in processes_of(folder).values()))
 
 
-def test_durable_stores_wait_for_the_disk_and_keep_data_and_ports_over_a_crash_and_a_restart(tmp_path: Path) -> None:
+def test_durable_stores_wait_for_the_disk_and_keep_data_and_ports_over_a_crash_and_a_restart(tmp_path):
     with Stores(tmp_path / "var") as stores:
         valkey = redis.Redis.from_url(stores.redis_url, decode_responses=True)
         names = ("fsync", "synchronous_commit", "full_page_writes", "shared_preload_libraries")
@@ -85,7 +84,7 @@ def test_durable_stores_wait_for_the_disk_and_keep_data_and_ports_over_a_crash_a
         assert (*kept, stores.environment) == (42, b"42", first)
 
 
-def test_strangers_cannot_read_the_addresses_of_running_stores_nor_log_in() -> None:
+def test_strangers_cannot_read_the_addresses_of_running_stores_nor_log_in():
     with temporary_stores() as stores:
         stores.publish({"SECRET_KEY": "x"})
         running, var = read_environment(stores.var), stores.var
@@ -102,7 +101,7 @@ def test_strangers_cannot_read_the_addresses_of_running_stores_nor_log_in() -> N
     assert read_environment(var) == {}
 
 
-def test_the_file_of_a_killed_launcher_is_ignored(tmp_path: Path) -> None:
+def test_the_file_of_a_killed_launcher_is_ignored(tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "lock").write_text("1")
     (tmp_path / "run" / "stores.json").write_text(json.dumps({"DATABASE_URL": "x", "REDIS_URL": "y"}))
@@ -111,7 +110,7 @@ def test_the_file_of_a_killed_launcher_is_ignored(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("given", "left"), [("DATABASE_URL", "valkey"), ("REDIS_URL", "postgres")])
-def test_a_given_url_replaces_its_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, left: str) -> None:
+def test_a_given_url_replaces_its_store(tmp_path, monkeypatch, given, left):
     monkeypatch.setenv(given, "elsewhere://host/1")
 
     with Stores(tmp_path / "var", durable=False) as stores:
@@ -120,7 +119,7 @@ def test_a_given_url_replaces_its_store(tmp_path: Path, monkeypatch: pytest.Monk
         assert (started, stores.environment[given]) == ({left}, "elsewhere://host/1")
 
 
-def test_a_taken_port_is_replaced(tmp_path: Path) -> None:
+def test_a_taken_port_is_replaced(tmp_path):
     var = tmp_path / "var"
     (var / "run").mkdir(parents=True)
     with socket.socket() as other:
@@ -139,7 +138,7 @@ def test_a_taken_port_is_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.trial
-def test_two_checkouts_run_side_by_side(tmp_path: Path) -> None:
+def test_two_checkouts_run_side_by_side(tmp_path):
     with (
         Stores(tmp_path / "one", durable=False) as one,
         Stores(tmp_path / "two", durable=False) as two,
@@ -149,9 +148,7 @@ def test_two_checkouts_run_side_by_side(tmp_path: Path) -> None:
         assert (answers, one.database_url != two.database_url) == ([1, 1], True)
 
 
-def test_a_lock_file_with_the_number_of_another_process_does_not_stop_the_start(
-    tmp_path: Path,
-) -> None:
+def test_a_lock_file_with_the_number_of_another_process_does_not_stop_the_start(tmp_path):
     var = tmp_path / "var"
     with Stores(var, durable=False):
         pass
@@ -163,7 +160,7 @@ def test_a_lock_file_with_the_number_of_another_process_does_not_stop_the_start(
 
 
 @pytest.mark.trial
-def test_the_systems_postgresql_is_used_without_the_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_systems_postgresql_is_used_without_the_wheel(tmp_path, monkeypatch):
     monkeypatch.setattr(postgres, "wheel_folder", lambda _package: None)
     if not list(postgres.program_folders()):
         pytest.skip("this system has no PostgreSQL of its own")
@@ -177,7 +174,7 @@ def test_the_systems_postgresql_is_used_without_the_wheel(tmp_path: Path, monkey
 @pytest.mark.walk("448")
 @needs_root
 @pytest.mark.parametrize("mode", [0o711, 0o700])
-def test_root_runs_the_stores_unprivileged_wherever_the_folder_is(open_folder: Path, mode: int) -> None:
+def test_root_runs_the_stores_unprivileged_wherever_the_folder_is(open_folder, mode):
     home = open_folder / "home"
     home.mkdir(mode=mode)
 
@@ -193,7 +190,7 @@ def test_root_runs_the_stores_unprivileged_wherever_the_folder_is(open_folder: P
 
 @pytest.mark.trial
 @needs_root
-def test_stores_move_between_open_and_closed_folders(open_folder: Path) -> None:
+def test_stores_move_between_open_and_closed_folders(open_folder):
     home = open_folder / "home"
     home.mkdir(mode=0o711)
     with Stores(home / "var", durable=False) as stores:
@@ -206,7 +203,7 @@ def test_stores_move_between_open_and_closed_folders(open_folder: Path) -> None:
 
 @pytest.mark.trial
 @needs_root
-def test_an_ordinary_user_runs_the_stores_in_a_closed_home(open_folder: Path) -> None:
+def test_an_ordinary_user_runs_the_stores_in_a_closed_home(open_folder):
     python = next((path for path in (sys.executable, "/usr/bin/python3.11") if _others_may_run(path)), None)
     if python is None:
         pytest.skip("no Python 3.11 here that an ordinary user may run")
@@ -239,7 +236,7 @@ def _others_may_run(program: str) -> bool:
     return path.exists() and all(parent.stat().st_mode & 0o001 for parent in [path, *path.parents])
 
 
-def test_exec_gives_the_command_stores_and_returns_its_code(tmp_path: Path) -> None:
+def test_exec_gives_the_command_stores_and_returns_its_code(tmp_path):
     process = execute(tmp_path, "sh", "-c", 'echo "$DATABASE_URL $REDIS_URL"; exit 7')
     output, errors = process.communicate()
 
@@ -249,7 +246,7 @@ def test_exec_gives_the_command_stores_and_returns_its_code(tmp_path: Path) -> N
 
 @pytest.mark.walk("True")
 @pytest.mark.parametrize("is_running", [True, False])
-def test_exec_with_the_kept_stores_works_on_their_data(tmp_path: Path, is_running: bool) -> None:
+def test_exec_with_the_kept_stores_works_on_their_data(tmp_path, is_running):
     var = tmp_path / "var"
     statement = 'psql -qAt "$DATABASE_URL" -c "SELECT answer FROM kept"'
     command = [sys.executable, "-m", "callcentre.embedded", "exec", "--kept", "--", "sh", "-c", statement]
@@ -265,7 +262,7 @@ def test_exec_with_the_kept_stores_works_on_their_data(tmp_path: Path, is_runnin
     assert output == b"42\n"
 
 
-def test_a_killed_launcher_leaves_no_process(tmp_path: Path) -> None:
+def test_a_killed_launcher_leaves_no_process(tmp_path):
     process = execute(tmp_path, "sleep", "1000")
     wait_for_command(tmp_path)
 
@@ -275,7 +272,7 @@ def test_a_killed_launcher_leaves_no_process(tmp_path: Path) -> None:
     assert_all_gone(tmp_path)
 
 
-def test_the_folder_of_a_killed_launcher_is_deleted_by_the_next_one(tmp_path: Path) -> None:
+def test_the_folder_of_a_killed_launcher_is_deleted_by_the_next_one(tmp_path):
     living = tmp_path / f"{TEMPORARY}living"
     with Stores(living, durable=False):
         (abandoned := tmp_path / f"{TEMPORARY}abandoned" / "run").mkdir(parents=True)
@@ -289,7 +286,7 @@ def test_the_folder_of_a_killed_launcher_is_deleted_by_the_next_one(tmp_path: Pa
         assert list(tmp_path.iterdir()) == [living]
 
 
-def test_the_stores_of_a_killed_launcher_hold_its_folder_until_they_have_ended(tmp_path: Path) -> None:
+def test_the_stores_of_a_killed_launcher_hold_its_folder_until_they_have_ended(tmp_path):
     with Stores(tmp_path / "var", durable=False) as stores:
         lock = (stores.var / "run" / "lock").stat()
         server = next(pid for pid, command in processes_of(stores.var).items() if "postgres -D" in command)
@@ -299,7 +296,7 @@ def test_the_stores_of_a_killed_launcher_hold_its_folder_until_they_have_ended(t
 
 
 @pytest.mark.parametrize("killed", ["the shell", "the shell and all it started"])
-def test_a_killed_parent_of_the_launcher_leaves_no_process(tmp_path: Path, killed: str) -> None:
+def test_a_killed_parent_of_the_launcher_leaves_no_process(tmp_path, killed):
     line = f"setpriv --pdeathsig TERM {sys.executable} -m callcentre.embedded exec -- sleep 1000; :"
     shell = subprocess.Popen(
         ["sh", "-c", line],
@@ -342,21 +339,21 @@ def failure(var: Path, **environment: str) -> str:
     return finished.stderr
 
 
-def test_a_second_launcher_in_one_folder_is_refused_in_a_sentence(tmp_path: Path) -> None:
+def test_a_second_launcher_in_one_folder_is_refused_in_a_sentence(tmp_path):
     with Stores(tmp_path / "var", durable=False) as stores:
         errors = failure(tmp_path / "var")
 
         assert errors == (f"This checkout is running already, as process {os.getpid()}: its data is in {stores.var}.\n")
 
 
-def test_a_missing_program_is_a_sentence(tmp_path: Path) -> None:
+def test_a_missing_program_is_a_sentence(tmp_path):
     assert failure(tmp_path, EMBEDDED_POSTGRES_BIN="/nowhere").startswith("No PostgreSQL found: ")
     assert failure(tmp_path, EMBEDDED_VALKEY_BIN="/nowhere", DATABASE_URL="postgresql://elsewhere").startswith(
         "No Valkey found: "
     )
 
 
-def test_data_of_another_major_version_is_a_sentence(tmp_path: Path) -> None:
+def test_data_of_another_major_version_is_a_sentence(tmp_path):
     data = tmp_path / "postgres" / "data"
     data.mkdir(parents=True)
     (data / "PG_VERSION").write_text("9\n")
@@ -365,7 +362,7 @@ def test_data_of_another_major_version_is_a_sentence(tmp_path: Path) -> None:
     assert failure(tmp_path).startswith(f"The data in {data} is of PostgreSQL 9, and only ")
 
 
-def test_a_data_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+def test_a_data_folder_that_cannot_be_written_is_a_sentence(tmp_path):
     (tmp_path / "file").write_text("")
 
     assert failure(tmp_path / "file" / "var") == (
@@ -375,7 +372,7 @@ def test_a_data_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> N
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
 @pytest.mark.parametrize("size", ["64k", "20m"])
-def test_a_full_disk_is_a_sentence(tmp_path: Path, size: str) -> None:
+def test_a_full_disk_is_a_sentence(tmp_path, size):
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(

@@ -14,20 +14,20 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def publisher(monkeypatch: pytest.MonkeyPatch) -> enqueue._Publisher:
+def publisher(monkeypatch):
     publisher = enqueue._Publisher()
     monkeypatch.setattr(enqueue, "_publisher", publisher)
     return publisher
 
 
 @pytest.mark.usefixtures("publisher")
-def test_a_message_follows_the_last_of_many_equal_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_follows_the_last_of_many_equal_calls(monkeypatch):
     calls = 500
     made = 0
     messages: list[int] = []
     is_told = threading.Event()
 
-    def send(call: Any) -> None:
+    def send(call):
         messages.append(made)
         if made == calls:
             is_told.set()
@@ -42,11 +42,11 @@ def test_a_message_follows_the_last_of_many_equal_calls(monkeypatch: pytest.Monk
 
 
 @pytest.mark.usefixtures("publisher")
-def test_calls_for_different_rows_are_different_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_for_different_rows_are_different_messages(monkeypatch):
     messages: set[tuple[Any, ...]] = set()
     is_told = threading.Event()
 
-    def send(call: Any) -> None:
+    def send(call):
         messages.add(call)
         if len(messages) == 3:
             is_told.set()
@@ -61,11 +61,11 @@ def test_calls_for_different_rows_are_different_messages(monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("publisher")
-def test_calls_beyond_the_bound_are_left_to_their_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_beyond_the_bound_are_left_to_their_sweeps(monkeypatch):
     is_back = threading.Event()
     messages: list[Any] = []
 
-    def send(call: Any) -> None:
+    def send(call):
         assert is_back.wait(60)
         messages.append(call.args[0])
 
@@ -80,7 +80,7 @@ def test_calls_beyond_the_bound_are_left_to_their_sweeps(monkeypatch: pytest.Mon
     assert len(messages) <= 12
 
 
-def test_a_rolled_back_call_sends_no_message(publisher: enqueue._Publisher, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rolled_back_call_sends_no_message(publisher, monkeypatch):
     calls: list[Any] = []
     monkeypatch.setattr(publisher, "put", calls.append)
 
@@ -93,7 +93,7 @@ def test_a_rolled_back_call_sends_no_message(publisher: enqueue._Publisher, monk
     assert calls == [("app.task", (2,))]
 
 
-def test_messages_of_a_long_stream_of_calls_become_rarer() -> None:
+def test_messages_of_a_long_stream_of_calls_become_rarer():
     pause = enqueue._Pause(0.0, APART_SECONDS)
     waits = []
     for _ in range(5):

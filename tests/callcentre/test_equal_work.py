@@ -1,7 +1,7 @@
 """Refused log-ins cost the same work for every login, and that work is bounded. Hashes are counted, not timed."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -39,7 +39,7 @@ class CountingHasher(MD5PasswordHasher):
 
 
 @pytest.fixture(autouse=True)
-def _counting(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def _counting(settings, monkeypatch):
     settings.PASSWORD_HASHERS = [f"{__name__}.CountingHasher"]
     monkeypatch.setattr(CountingHasher, "computed", 0)
 
@@ -55,7 +55,7 @@ def ping(login: str, secret: str, **extra: Any) -> Any:
 
 
 @pytest.fixture
-def api_users() -> dict[str, str]:
+def api_users():
     """Return login -> secret of API users of all kinds."""
     robot, secret = ApiUser.create(SYSTEM, "robot")
     rotated, _ = ApiUser.create(SYSTEM, "rotated")
@@ -69,11 +69,8 @@ def api_users() -> dict[str, str]:
     }
 
 
-# The API
-
-
 @pytest.mark.parametrize("login", ["human", "robot", "rotated", "asleep", "unknown", "Human"])
-def test_a_wrong_secret_costs_one_hash_for_every_login(login: str, api_users: dict[str, str]) -> None:
+def test_a_wrong_secret_costs_one_hash_for_every_login(login, api_users):
     answers = []
 
     computed = hashes(lambda: answers.append(ping(login, "wrong")))
@@ -82,16 +79,14 @@ def test_a_wrong_secret_costs_one_hash_for_every_login(login: str, api_users: di
 
 
 @pytest.mark.parametrize(("login", "cost"), [("robot", 0), ("rotated", 0), ("human", 1)])
-def test_a_right_password_costs_one_hash_in_the_life_of_a_process_and_a_secret_none(
-    login: str, cost: int, api_users: dict[str, str]
-) -> None:
+def test_a_right_password_costs_one_hash_in_the_life_of_a_process_and_a_secret_none(login, cost, api_users):
     assert [hashes(lambda: ping(login, api_users[login])) for _ in range(3)] == [cost, 0, 0]
 
 
-def test_after_a_lockout_and_for_a_malformed_credential_no_hash_is_computed(settings: Any) -> None:
+def test_after_a_lockout_and_for_a_malformed_credential_no_hash_is_computed(settings):
     settings.LOGIN_FAILURES_PER_LOGIN, settings.LOGIN_FAILURES_PER_ADDRESS = 3, 30
 
-    def log_in() -> Any:
+    def log_in():
         return Client().post(LOGIN, {"username": "ewa", "password": "wrong"})
 
     for number in range(3):
@@ -106,11 +101,8 @@ def test_after_a_lockout_and_for_a_malformed_credential_no_hash_is_computed(sett
     assert hashes(lambda: Client(headers={"authorization": "Basic bm8tY29sb24="}).get("/api/ping")) == 0
 
 
-# The back office
-
-
 @pytest.mark.parametrize("username", ["ewa", "asleep", "outside", "without", "unknown"])
-def test_a_wrong_password_costs_one_hash_for_every_user(username: str) -> None:
+def test_a_wrong_password_costs_one_hash_for_every_user(username):
     for name, values in {"ewa": {"staff": True}, "asleep": {"is_active": False}, "outside": {}, "without": {}}.items():
         user = UserFactory(username=name, **values)
         user.set_password(None if name == "without" else "user-pass")
@@ -130,15 +122,13 @@ def full(gate: HashGate) -> HashGate:
 
 
 @pytest.fixture
-def full_gates(monkeypatch: pytest.MonkeyPatch) -> None:
+def full_gates(monkeypatch):
     monkeypatch.setattr(verified_passwords, "_gate", full(HashGate()))
     monkeypatch.setattr(passwords, "_gate", full(HashGate()))
 
 
 @pytest.mark.parametrize("login", ["human", "robot", "unknown"])
-def test_with_too_many_log_ins_at_once_a_credential_is_refused_without_a_hash(
-    login: str, api_users: dict[str, str], full_gates: None
-) -> None:
+def test_with_too_many_log_ins_at_once_a_credential_is_refused_without_a_hash(login, api_users, full_gates):
     UserFactory(username="ewa", staff=True)
     answers = []
 
@@ -151,18 +141,14 @@ def test_with_too_many_log_ins_at_once_a_credential_is_refused_without_a_hash(
     assert errors_of(answers[1]) == {"": ["Too many people log in at this moment. Try again in a few seconds."]}
 
 
-def test_with_too_many_log_ins_at_once_verified_credentials_still_work(
-    api_users: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_with_too_many_log_ins_at_once_verified_credentials_still_work(api_users, monkeypatch):
     ping("human", "correct horse")
     monkeypatch.setattr(verified_passwords, "_gate", full(HashGate()))
 
     assert [ping(login, api_users[login]).status_code for login in ("human", "robot", "rotated")] == [204] * 3
 
 
-def test_guesses_at_the_api_leave_the_places_of_the_back_office_free(
-    api_users: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_guesses_at_the_api_leave_the_places_of_the_back_office_free(api_users, monkeypatch):
     monkeypatch.setattr(verified_passwords, "_gate", full(HashGate()))
     user = UserFactory(username="ewa", staff=True)
     user.set_password("user-pass")
@@ -171,18 +157,18 @@ def test_guesses_at_the_api_leave_the_places_of_the_back_office_free(
     assert Client().post(LOGIN, {"username": "ewa", "password": "user-pass"}).status_code == 302
 
 
-def test_a_process_computes_one_hash_at_a_time_and_lets_few_threads_wait() -> None:
+def test_a_process_computes_one_hash_at_a_time_and_lets_few_threads_wait():
     gate, other = HashGate(most_inside=3), HashGate(most_inside=3)
     computed: list[str] = []
 
-    def compute(through: HashGate, name: str) -> None:
-        def work() -> bool:
+    def compute(through, name):
+        def work():
             computed.append(name)
             return True
 
         through.run("192.0.2.1", work)
 
-    def fill(threads: ThreadPoolExecutor) -> list[str]:
+    def fill(threads):
         for _ in range(2):
             threads.submit(compute, gate, "waited")
         threads.submit(compute, other, "waited at another gate")
@@ -199,11 +185,11 @@ def test_a_process_computes_one_hash_at_a_time_and_lets_few_threads_wait() -> No
     assert (gate._places._value, hashing._core.locked()) == (3, False)
 
 
-def test_addresses_that_guess_leave_places_for_those_that_do_not() -> None:
+def test_addresses_that_guess_leave_places_for_those_that_do_not():
     gate = HashGate(most_inside=3, kept_free=2)
     assert not gate.run("192.0.2.1", bool)
 
-    def inside() -> list[str]:
+    def inside():
         """Ask for the one place of guessing addresses, then for a kept place."""
         with pytest.raises(Busy):
             gate.run("192.0.2.1", bool)
@@ -213,7 +199,7 @@ def test_addresses_that_guess_leave_places_for_those_that_do_not() -> None:
     assert gate.run("192.0.2.9", lambda: "never failed") == "never failed"
 
 
-def test_a_guessing_address_is_suspect_for_five_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_guessing_address_is_suspect_for_five_minutes(monkeypatch):
     gate, now = HashGate(), [1000.0]
     monkeypatch.setattr("callcentre.core.hashing.time.monotonic", lambda: now[0])
     gate.run("192.0.2.1", bool)
@@ -223,7 +209,7 @@ def test_a_guessing_address_is_suspect_for_five_minutes(monkeypatch: pytest.Monk
     assert not gate._is_suspect("192.0.2.1")
 
 
-def test_a_process_remembers_a_limited_number_of_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_remembers_a_limited_number_of_addresses(monkeypatch):
     monkeypatch.setattr(hashing, "MOST_REMEMBERED", 10)
     gate = HashGate()
 
@@ -233,7 +219,7 @@ def test_a_process_remembers_a_limited_number_of_addresses(monkeypatch: pytest.M
     assert list(gate._failures) == [f"192.0.2.{number}" for number in range(20, 30)]
 
 
-def test_a_failed_hash_releases_its_place() -> None:
+def test_a_failed_hash_releases_its_place():
     gate = HashGate()
 
     with pytest.raises(ZeroDivisionError):
@@ -243,11 +229,11 @@ def test_a_failed_hash_releases_its_place() -> None:
 
 
 @pytest.fixture
-def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+def held(monkeypatch):
     """Let hashes take as long as the test wants; none is computed, and at the end all continue."""
     go_on = threading.Event()
 
-    def check(password: str, encoded: str) -> bool:
+    def check(password, encoded):
         CountingHasher.computed += 1
         return go_on.wait(60)
 
@@ -258,9 +244,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 
 
 @pytest.mark.parametrize(("logins", "computed"), [(["human"] * 12, 1), (["unknown", "other"], 2)])
-def test_simultaneous_requests_with_one_credential_share_one_hash(
-    logins: list[str], computed: int, held: threading.Event
-) -> None:
+def test_simultaneous_requests_with_one_credential_share_one_hash(logins, computed, held):
     """Unknown logins share no hash, because a login with a password shares none either."""
     with ThreadPoolExecutor(12) as threads:
         answers = [threads.submit(verified_passwords.check, login, "once", "stored", "") for login in logins]

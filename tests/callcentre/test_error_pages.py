@@ -1,6 +1,5 @@
 """Pages for forbidden actions, missing pages, stale forms, unreadable requests and failures."""
 
-from collections.abc import Callable
 from typing import Any
 from unittest.mock import Mock
 
@@ -14,7 +13,6 @@ from django.urls import reverse
 from callcentre.core.errors import is_database_away
 from tests.backoffice import BackOffice, inputs_of, staff, superuser
 from tests.callcentre.factories import ApiUserFactory, UserFactory
-from tests.conftest import ApiClient
 from tests.statements import few_statements
 from tests.telephony.factories import AgentFactory
 
@@ -88,17 +86,14 @@ def test_a_refused_action_is_not_repeated_after_a_log_in():
         ("/admin/nothing", 404, ["Nie ma takiej strony"]),
     ],
 )
-def test_a_refusal_and_a_missing_page_in_polish(path: str, status: int, said: list[str]):
+def test_a_refusal_and_a_missing_page_in_polish(path, status, said):
     response = staff().get(path, headers={"accept-language": "pl"})
 
     assert (response.status_code, response["Content-Language"]) == (status, "pl")
     assert all(text in response.content.decode() for text in said)
 
 
-# Missing pages
-
-
-def test_a_missing_page_keeps_the_menu_and_that_of_a_stranger_needs_no_query(client: Client):
+def test_a_missing_page_keeps_the_menu_and_that_of_a_stranger_needs_no_query(client):
     missing = staff("view_apiuser").get("/admin/nothing/of/the/kind")
     with few_statements(0):
         of_stranger = client.get("/nothing")
@@ -121,9 +116,6 @@ def test_a_views_explanation_of_a_404_is_shown_as_text(monkeypatch):
 
     assert "The address is wrong, or what was here has been deleted." in silent
     assert "No &lt;b&gt;recording&lt;/b&gt; any more." in said
-
-
-# Stale forms
 
 
 @pytest.mark.slow("hashes passwords")
@@ -191,11 +183,11 @@ PAGES = [INDEX, LOGIN, "/admin/overview/now", "/admin/wallboard/", "/api/docs"]
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/api/tickets", "/api/schema", "/api/unknown"])
-def test_every_page_and_operation_is_503_while_the_database_is_away(path: str, api: ApiClient):
+def test_every_page_and_operation_is_503_while_the_database_is_away(path, api):
     client = superuser()
     client.raise_request_exception = False
     if path in PAGES[-1:]:
-        api = client  # type: ignore[assignment]
+        api = client
 
     with connection.execute_wrapper(without_database):
         answers = [(api if path.startswith("/api") else client).generic(method, path) for method in ("GET", "POST")]
@@ -215,7 +207,7 @@ def cancelled(cursor: Any) -> None:
 
 
 @pytest.mark.parametrize(("statement", "is_away"), [(ended, True), (cancelled, False)])
-def test_an_error_of_one_statement_does_not_mean_that_the_database_is_away(statement: Any, is_away: bool):
+def test_an_error_of_one_statement_does_not_mean_that_the_database_is_away(statement, is_away):
     other = connection.copy()
     with pytest.raises(OperationalError) as raised:
         statement(other.cursor())
@@ -228,7 +220,7 @@ def test_an_error_of_one_statement_does_not_mean_that_the_database_is_away(state
     ("language", "title"),
     [("en", "This does not work at the moment"), ("pl", "W tej chwili to nie działa")],
 )
-def test_the_error_page_works_without_a_database(language: str, title: str):
+def test_the_error_page_works_without_a_database(language, title):
     client = superuser()
     client.raise_request_exception = False
 
@@ -261,10 +253,7 @@ def test_an_unreadable_request_and_one_without_cookies_get_a_page():
     assert "Your browser sent no cookies" in without_cookies.content.decode()
 
 
-# The API
-
-
-def test_the_api_has_no_pages(api: ApiClient, api_client: Callable[..., ApiClient], monkeypatch):
+def test_the_api_has_no_pages(api, api_client, monkeypatch):
     monkeypatch.setattr("telephony.api.agents.agent_or_404", Mock(side_effect=ValueError))
     AgentFactory(login="anna")
     api.raise_request_exception = False

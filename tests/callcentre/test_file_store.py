@@ -21,7 +21,7 @@ def outcome(client: Client) -> dict[str, Any]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     use(tmp_path, monkeypatch)
     return tmp_path
 
@@ -30,9 +30,7 @@ def use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FileSystemStorage, "path", lambda _storage, name: str(folder / name))
 
 
-def test_the_first_host_marks_its_folder_and_one_with_another_folder_is_not_ready(
-    client: Client, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_host_marks_its_folder_and_one_with_another_folder_is_not_ready(client, folder, monkeypatch):
     assert [outcome(client)["status"] for _probe in range(2)] == ["ok", "ok"]
 
     use(folder / "of another host", monkeypatch)
@@ -43,7 +41,7 @@ def test_the_first_host_marks_its_folder_and_one_with_another_folder_is_not_read
     assert outcome(client)["status"] == "ok"
 
 
-def test_a_restored_database_takes_the_mark_of_the_folder(client: Client, folder: Path) -> None:
+def test_a_restored_database_takes_the_mark_of_the_folder(client, folder):
     outcome(client)
     FileStore.objects.all().delete()
 
@@ -51,9 +49,7 @@ def test_a_restored_database_takes_the_mark_of_the_folder(client: Client, folder
     assert str(FileStore.objects.get().mark) == (folder / MARK).read_text()
 
 
-def test_a_web_server_marks_its_folder_when_it_starts(
-    client: Client, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_web_server_marks_its_folder_when_it_starts(client, folder, monkeypatch, caplog):
     """An installation whose readiness was never asked for keeps its folder when a second host joins."""
     mark_folder()
     use(folder / "of another host", monkeypatch)
@@ -64,10 +60,8 @@ def test_a_web_server_marks_its_folder_when_it_starts(
     assert caplog.messages == ["The folder of files is not the one that the other hosts use."]
 
 
-def test_a_web_server_starts_without_a_database(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fail(_sql: str) -> None:
+def test_a_web_server_starts_without_a_database(folder, monkeypatch, caplog):
+    def fail(_sql):
         raise psycopg.OperationalError("refused")
 
     monkeypatch.setattr(file_store, "query", fail)

@@ -26,14 +26,14 @@ def states() -> dict[str, str]:
     return {find.__name__.strip("_"): find().state for find in STEPS}
 
 
-def test_an_empty_installation_has_everything_to_do() -> None:
+def test_an_empty_installation_has_everything_to_do():
     found = states()
 
     assert found.pop("switch") == FAILING
     assert set(found.values()) == {OPEN}
 
 
-def test_each_step_is_done_by_what_is_there(monkeypatch: Any, settings: Any) -> None:
+def test_each_step_is_done_by_what_is_there(monkeypatch, settings):
     settings.SWITCH_BACKEND = "asterisk"
     monkeypatch.setattr(first_steps, "is_connected", lambda: True)
     UserFactory(is_staff=True)
@@ -53,7 +53,7 @@ def test_each_step_is_done_by_what_is_there(monkeypatch: Any, settings: Any) -> 
     assert "10 of 10 steps are done" in superuser().get(PAGE).content.decode()
 
 
-def test_what_fails_is_said() -> None:
+def test_what_fails_is_said():
     queue = TicketQueueFactory(imap_host="mail.example")
     MailboxTest.objects.create(
         queue=queue, asked_by="a", asked_at=queue.created_at, finished_at=queue.created_at, error="refused"
@@ -67,7 +67,7 @@ def test_what_fails_is_said() -> None:
     assert [found[name] for name in ("mailbox", "test_call", "test_mail", "test_event")] == [FAILING] * 4
 
 
-def test_a_test_call_is_placed() -> None:
+def test_a_test_call_is_placed():
     agent = AgentFactory(number="101")
     client = superuser()
 
@@ -80,7 +80,7 @@ def test_a_test_call_is_placed() -> None:
 
 
 @pytest.mark.parametrize(("number", "address"), [("", ""), ("nonsense", "nonsense"), ("abc", "a@b@c.example")])
-def test_a_test_call_to_no_number_and_a_test_mail_to_no_address_are_refused(number: str, address: str) -> None:
+def test_a_test_call_to_no_number_and_a_test_mail_to_no_address_are_refused(number, address):
     client, agent, queue = superuser(), AgentFactory(number="101"), TicketQueueFactory()
 
     call = client.post(PAGE, {"test": "call", "agent": agent.pk, "number": number})
@@ -92,7 +92,7 @@ def test_a_test_call_to_no_number_and_a_test_mail_to_no_address_are_refused(numb
     assert not Dispatch.objects.exists()
 
 
-def test_a_test_mail_needs_a_ticket_queue_and_goes_to_the_person_by_default() -> None:
+def test_a_test_mail_needs_a_ticket_queue_and_goes_to_the_person_by_default():
     client = superuser()
     User.objects.update(email="boss@firm.example")
 
@@ -101,7 +101,7 @@ def test_a_test_mail_needs_a_ticket_queue_and_goes_to_the_person_by_default() ->
     assert _form_of(client.get(PAGE), "mail")["recipient"].value() == "boss@firm.example"
 
 
-def test_a_test_mail_goes_out_as_a_reply_of_a_ticket_does() -> None:
+def test_a_test_mail_goes_out_as_a_reply_of_a_ticket_does():
     TicketQueueFactory()
     queue = TicketQueueFactory(name="Complaints")
     client = superuser()
@@ -123,6 +123,6 @@ def _form_of(response: Any, name: str) -> Any:
     return {step.form: form for step, form in response.context["steps"]}.get(name)
 
 
-def test_only_superusers_see_the_page() -> None:
+def test_only_superusers_see_the_page():
     assert staff("add_agent", "add_queue").get(PAGE).status_code == 403
     assert staff().post(PAGE, {}).status_code == 403

@@ -2,7 +2,6 @@
 
 import json
 from errno import ENOSPC
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,7 +41,7 @@ def leave(monkeypatch: pytest.MonkeyPatch, free: int, total: int = 100 * GB) -> 
 
 
 @pytest.fixture
-def full(monkeypatch: pytest.MonkeyPatch) -> None:
+def full(monkeypatch):
     leave(monkeypatch, 200 << 20)
 
 
@@ -53,14 +52,14 @@ def full(monkeypatch: pytest.MonkeyPatch) -> None:
         *((30, 100, False, False), (15, 100, True, False), (9, 100, True, True)),
     ],
 )
-def test_limits_of_small_volumes_are_parts_of_them(free: int, total: int, is_low: bool, is_full: bool) -> None:
+def test_limits_of_small_volumes_are_parts_of_them(free, total, is_low, is_full):
     volume = Volume(free, total)
 
     assert (volume.is_low, volume.is_full()) == (is_low, is_full)
 
 
 @pytest.mark.usefixtures("full")
-def test_the_api_refuses_writes_and_goes_on_with_reads(api_client: Any) -> None:
+def test_the_api_refuses_writes_and_goes_on_with_reads(api_client):
     api: ApiClient = api_client("campaigns:read", "campaigns:write")
 
     for answer in (api.post("/api/outbounds", {"name": "x"}), api.put("/api/tickets/1")):
@@ -70,7 +69,7 @@ def test_the_api_refuses_writes_and_goes_on_with_reads(api_client: Any) -> None:
 
 
 @pytest.mark.usefixtures("full")
-def test_calls_are_controlled_and_rows_deleted_on_a_full_disk(api: ApiClient) -> None:
+def test_calls_are_controlled_and_rows_deleted_on_a_full_disk(api):
     campaign, agent = CampaignFactory(is_dialling=True), AgentFactory()
 
     assert api.post(f"/api/outbounds/{campaign.code}/dialer/stop").status_code == 204
@@ -81,7 +80,7 @@ def test_calls_are_controlled_and_rows_deleted_on_a_full_disk(api: ApiClient) ->
 
 
 @pytest.mark.usefixtures("full")
-def test_a_form_is_refused_with_a_page_and_people_log_in_and_out() -> None:
+def test_a_form_is_refused_with_a_page_and_people_log_in_and_out():
     browser, user = superuser(), User.objects.get()
 
     page = browser.post(f"{list_of(Agent)}add/", {"login": "anna"})
@@ -93,7 +92,7 @@ def test_a_form_is_refused_with_a_page_and_people_log_in_and_out() -> None:
     assert Client().post("/admin/login/", {"username": user.username, "password": "wrong"}).status_code == 200
 
 
-def test_a_body_for_which_no_space_is_left_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_for_which_no_space_is_left_is_not_read(monkeypatch):
     leave(monkeypatch, GB)
     environ: dict[str, Any] = {"PATH_INFO": "/admin/campaigns/recordimport/add/", "REQUEST_METHOD": "POST"}
 
@@ -106,8 +105,8 @@ def test_a_body_for_which_no_space_is_left_is_not_read(monkeypatch: pytest.Monke
 
 
 @pytest.mark.usefixtures("full")
-def test_workers_begin_nothing_that_needs_space(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*args: Any, **values: Any) -> None:
+def test_workers_begin_nothing_that_needs_space(monkeypatch):
+    def fail(*args, **values):
         raise AssertionError("begun")
 
     monkeypatch.setattr("campaigns.tasks.run", fail)
@@ -126,7 +125,7 @@ def test_workers_begin_nothing_that_needs_space(monkeypatch: pytest.MonkeyPatch)
     assert (queue.imap_stuck_uid, "space" in queue.poll_error) == (None, True)
 
 
-def test_low_space_is_measured_told_and_shown(monkeypatch: pytest.MonkeyPatch, client: Client) -> None:
+def test_low_space_is_measured_told_and_shown(monkeypatch, client):
     leave(monkeypatch, GB // 2)
 
     assert 'callcentre_volume_free_bytes{volume="files"} 5.36870912e+08' in client.get("/metrics").content.decode()
@@ -136,7 +135,7 @@ def test_low_space_is_measured_told_and_shown(monkeypatch: pytest.MonkeyPatch, c
     assert "The volume “files” has only 512.0\xa0MB left." in superuser().get("/admin/").content.decode()
 
 
-def test_telemetry_is_kept_in_shared_memory_and_not_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_telemetry_is_kept_in_shared_memory_and_not_for_ever(tmp_path, monkeypatch):
     memory, link = tmp_path / "shm", tmp_path / "metrics"
     memory.mkdir()
     monkeypatch.setattr(servers, "SHARED_MEMORY", memory)
@@ -150,8 +149,8 @@ def test_telemetry_is_kept_in_shared_memory_and_not_for_ever(tmp_path: Path, mon
     assert [*memory.iterdir()] == []
 
 
-def test_a_disk_that_fills_up_within_a_request_is_told_alike(api_client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fill(*args: Any, **values: Any) -> None:
+def test_a_disk_that_fills_up_within_a_request_is_told_alike(api_client, monkeypatch):
+    def fill(*args, **values):
         raise OSError(ENOSPC, "No space left on device")
 
     monkeypatch.setattr(FileSystemStorage, "save", fill)

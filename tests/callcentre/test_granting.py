@@ -33,9 +33,6 @@ def me(client: BackOffice) -> User:
     return User.objects.get(pk=client.session["_auth_user_id"])
 
 
-# Editing people
-
-
 def superuser_account(user: User) -> None:
     user.is_superuser = True
 

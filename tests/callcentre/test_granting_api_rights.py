@@ -104,9 +104,6 @@ def test_the_matrix_offers_the_rights_that_can_be_given(api_manager: BackOffice)
         assert "You can give the rights of those areas that you may use yourself." in page
 
 
-# API users that may be edited
-
-
 @pytest.fixture(params=[["*"], ["*:write"], ["campaigns:read", "campaigns:write"]], ids=str)
 def strong_robot(request: pytest.FixtureRequest) -> tuple[ApiUser, str]:
     return ApiUser.create(SYSTEM, "robot", rights=request.param, allowed_networks=["127.0.0.0/8"])

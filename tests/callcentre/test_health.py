@@ -1,13 +1,11 @@
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.db.backends.postgresql.base import DatabaseWrapper
-from django.test import Client
 
 from callcentre.monitoring import health
 from tests.statements import few_statements
@@ -18,20 +16,20 @@ SERVICE_TIMEOUT = health.TIMEOUT_SECONDS
 
 
 @pytest.fixture(autouse=True)
-def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+def _patience(monkeypatch):
     """Wait for every answer, however busy the machine is."""
     monkeypatch.setattr(health, "TIMEOUT_SECONDS", 60.0)
 
 
 @pytest.fixture
-def silent_port() -> Iterator[int]:
+def silent_port():
     """Yield a port that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
 
 @pytest.fixture
-def dead_port() -> int:
+def dead_port():
     """Return a port without a listener."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
@@ -46,7 +44,7 @@ def use_database_at(monkeypatch: pytest.MonkeyPatch, port: int) -> None:
     monkeypatch.setattr(DatabaseWrapper, "get_connection_params", lambda self: dict(parameters))
 
 
-def test_a_live_process_asks_no_store(client: Client, monkeypatch: Any) -> None:
+def test_a_live_process_asks_no_store(client, monkeypatch):
     monkeypatch.setattr(health, "_ask", None)
 
     with few_statements(0):
@@ -55,16 +53,14 @@ def test_a_live_process_asks_no_store(client: Client, monkeypatch: Any) -> None:
     assert (response.status_code, response.json()) == (200, {"status": "ok"})
 
 
-def test_a_service_with_all_its_stores_is_ready(client: Client) -> None:
+def test_a_service_with_all_its_stores_is_ready(client):
     response = client.get("/health/ready", REMOTE_ADDR="203.0.113.9")
 
     assert (response.status_code, response.json()["status"]) == (200, "ok")
     assert statuses(response) == {"database": "ok", "broker": "ok", "migrations": "ok", "files": "ok"}
 
 
-def test_without_a_store_the_service_is_not_ready_and_shows_no_secret(
-    client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch, dead_port: int, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_store_the_service_is_not_ready_and_shows_no_secret(client, settings, monkeypatch, dead_port, capfd):
     with monkeypatch.context() as patch:
         use_database_at(patch, dead_port)
         without_database = client.get("/health/ready")
@@ -84,9 +80,7 @@ def test_without_a_store_the_service_is_not_ready_and_shows_no_secret(
     assert "s3cret-word" not in said
 
 
-def test_stores_that_hang_are_not_waited_for(
-    client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch, silent_port: int
-) -> None:
+def test_stores_that_hang_are_not_waited_for(client, settings, monkeypatch, silent_port):
     monkeypatch.setattr(health, "TIMEOUT_SECONDS", SERVICE_TIMEOUT)
     settings.CELERY_BROKER_URL = f"redis://127.0.0.1:{silent_port}/0"
     use_database_at(monkeypatch, silent_port)
@@ -96,7 +90,7 @@ def test_stores_that_hang_are_not_waited_for(
     assert statuses(response) == dict.fromkeys(health.CHECKS, "failed")
 
 
-def test_all_checks_share_a_limit_of_two_seconds(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_checks_share_a_limit_of_two_seconds(client, monkeypatch):
     monkeypatch.setattr(health, "TIMEOUT_SECONDS", SERVICE_TIMEOUT)
     may_end = threading.Event()
     monkeypatch.setattr(health, "CHECKS", {f"store {n}": lambda: may_end.wait(100) for n in range(8)})
@@ -112,7 +106,7 @@ def test_all_checks_share_a_limit_of_two_seconds(client: Client, monkeypatch: py
     assert took < 10
 
 
-def test_a_missing_migration_is_named(client: Client) -> None:
+def test_a_missing_migration_is_named(client):
     with connection.cursor() as cursor:
         cursor.execute("UPDATE django_migrations SET name = name || '-' WHERE app = 'campaigns' AND name LIKE '0028%%'")
     try:

@@ -19,7 +19,7 @@ KINDS = ("beat", "listener", "calls", "webhooks", "mail", "default", "reports")
 
 
 @pytest.fixture
-def all_alive(committed_db: None) -> None:
+def all_alive(committed_db):
     Heartbeat.objects.all().delete()
     for kind in KINDS:
         HeartbeatFactory(process=kind)
@@ -29,7 +29,7 @@ def all_alive(committed_db: None) -> None:
 @pytest.mark.slow("runs the checks of each process")
 @pytest.mark.usefixtures("all_alive")
 @pytest.mark.parametrize("dead", [*KINDS, "dialler"])
-def test_a_process_that_is_silent_for_a_minute_fails_the_check(dead: str) -> None:
+def test_a_process_that_is_silent_for_a_minute_fails_the_check(dead):
     client = Client()
     assert client.get("/health/processes").status_code == 200
 
@@ -43,7 +43,7 @@ def test_a_process_that_is_silent_for_a_minute_fails_the_check(dead: str) -> Non
 
 
 @pytest.mark.usefixtures("all_alive")
-def test_one_of_two_processes_is_enough() -> None:
+def test_one_of_two_processes_is_enough():
     HeartbeatFactory(process="mail", silent=True)
 
     assert Client().get("/health/processes").status_code == 200
@@ -68,7 +68,7 @@ class Recorder(Scheduler):
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_a_second_beat_stands_by_and_takes_over() -> None:
+def test_a_second_beat_stands_by_and_takes_over():
     Heartbeat.objects.all().delete()
     first, second = Recorder(), Recorder()
 
@@ -85,7 +85,7 @@ def test_a_second_beat_stands_by_and_takes_over() -> None:
 
 @pytest.mark.usefixtures("committed_db")
 @pytest.mark.parametrize("zone", ["Europe/Warsaw", "Asia/Tokyo"])
-def test_a_beat_that_begins_to_lead_sends_what_was_due_since_the_last_heartbeat(settings: Any, zone: str) -> None:
+def test_a_beat_that_begins_to_lead_sends_what_was_due_since_the_last_heartbeat(settings, zone):
     settings.TIME_ZONE = zone
     nightly = [entry for entry in SCHEDULE.values() if isinstance(entry["schedule"], LocalTime)]
     night = datetime(2026, 6, 2, tzinfo=ZoneInfo(zone))
@@ -106,10 +106,8 @@ def test_a_beat_that_begins_to_lead_sends_what_was_due_since_the_last_heartbeat(
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_a_broker_that_is_away_is_said_once_a_minute(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fail(*args: Any, **kwargs: Any) -> None:
+def test_a_broker_that_is_away_is_said_once_a_minute(monkeypatch, caplog):
+    def fail(*args, **kwargs):
         raise ConnectionError("refused")
 
     beat = Recorder()

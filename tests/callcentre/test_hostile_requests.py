@@ -4,7 +4,6 @@ import pytest
 from django.test import Client
 
 from tests.backoffice import superuser
-from tests.serving import WebServer
 
 pytestmark = pytest.mark.usefixtures("plain_static")
 
@@ -25,19 +24,19 @@ NUL = r'"\000aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"'
         "/admin/autocomplete/?term=%00",
     ],
 )
-def test_an_address_with_nul_is_400(path: str) -> None:
+def test_an_address_with_nul_is_400(path):
     assert Client().get(path).status_code == 400
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("cookie", ["sessionid", "csrftoken", "django_language"])
 @pytest.mark.parametrize("path", ["/admin/login/", "/api/docs", "/"])
-def test_a_cookie_with_nul_is_400(path: str, cookie: str) -> None:
+def test_a_cookie_with_nul_is_400(path, cookie):
     assert Client().get(path, headers={"cookie": f"{cookie}={NUL}"}).status_code == 400
 
 
 @pytest.mark.django_db
-def test_a_per_cent_sign_before_two_noughts_is_no_nul() -> None:
+def test_a_per_cent_sign_before_two_noughts_is_no_nul():
     assert superuser().get("/admin/callcentre/user/?q=100%2500").status_code == 200
 
 
@@ -47,7 +46,7 @@ CHARSETS = ["hex", "rot13", "undefined", "idna", "utf-16", "unicode_escape", "ut
 
 @pytest.mark.trial
 @pytest.mark.parametrize("charset", CHARSETS)
-def test_no_charset_of_a_client_causes_a_failure(charset: str, servers: list[WebServer]) -> None:
+def test_no_charset_of_a_client_causes_a_failure(charset, servers):
     """Django decodes the query with it before any middleware runs."""
     server, kind = servers[0], f"text/html; charset={charset}"
 
@@ -60,7 +59,7 @@ def test_no_charset_of_a_client_causes_a_failure(charset: str, servers: list[Web
     assert [answer.status for answer in answers] == [200, 404, 401]
 
 
-def test_too_many_parameters_with_a_charset_cause_no_failure(servers: list[WebServer]) -> None:
+def test_too_many_parameters_with_a_charset_cause_no_failure(servers):
     query = "&".join("a" * 10_001)
 
     answer = servers[0].request("GET", f"/api/outbounds?{query}", Content_Type="text/html; charset=utf-8")

@@ -2,7 +2,6 @@
 
 import os
 import threading
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -20,7 +19,7 @@ from campaigns.verbs.campaigns import create_group
 from tests.callcentre.factories import IdempotencyRecordFactory
 from tests.campaigns.factories import CampaignFactory
 from tests.conftest import ACTOR, ApiClient
-from tests.serving import Answer, WebServer, at_once
+from tests.serving import at_once
 from tests.telephony.factories import AgentFactory
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +34,7 @@ def error_code(response: Any) -> int:
     return int(response.json()["errors"][0]["code"])
 
 
-def test_the_same_key_and_body_gives_the_first_answer_also_an_empty_one_and_runs_nothing(api: ApiClient) -> None:
+def test_the_same_key_and_body_gives_the_first_answer_also_an_empty_one_and_runs_nothing(api):
     AgentFactory(login="anna")
     first, second = (post(api, "outbounds", NEW_CAMPAIGN) for _ in range(2))
 
@@ -50,7 +49,7 @@ def test_the_same_key_and_body_gives_the_first_answer_also_an_empty_one_and_runs
     assert answers[1]["Idempotent-Replayed"] == "true"
 
 
-def test_the_same_key_with_another_body_is_409_and_changes_nothing(api: ApiClient) -> None:
+def test_the_same_key_with_another_body_is_409_and_changes_nothing(api):
     post(api, "outbound_groups", {"name": "Sales"})
 
     response = post(api, "outbound_groups", {"name": "Support"})
@@ -73,7 +72,7 @@ def test_the_same_key_with_another_body_is_409_and_changes_nothing(api: ApiClien
         ("?", "", 201),
     ],
 )
-def test_the_query_belongs_to_the_request_of_a_key(first: str, second: str, status: int, api: ApiClient) -> None:
+def test_the_query_belongs_to_the_request_of_a_key(first, second, status, api):
     created = post(api, f"outbound_groups{first}", {"name": "Sales"})
 
     response = post(api, f"outbound_groups{second}", {"name": "Sales"})
@@ -83,11 +82,11 @@ def test_the_query_belongs_to_the_request_of_a_key(first: str, second: str, stat
     assert CampaignGroup.objects.count() == 1
 
 
-def test_without_a_key_a_repeated_write_is_two(api: ApiClient) -> None:
+def test_without_a_key_a_repeated_write_is_two(api):
     assert api.post("/api/outbounds", NEW_CAMPAIGN).json() != api.post("/api/outbounds", NEW_CAMPAIGN).json()
 
 
-def test_a_key_belongs_to_one_user_method_and_path(api: ApiClient, api_client: Callable[..., ApiClient]) -> None:
+def test_a_key_belongs_to_one_user_method_and_path(api, api_client):
     other = api_client("*", login="other")
     codes = [
         post(client, path, NEW_CAMPAIGN).json()["id"]
@@ -98,14 +97,11 @@ def test_a_key_belongs_to_one_user_method_and_path(api: ApiClient, api_client: C
     assert post(api, "outbounds/", NEW_CAMPAIGN).json()["id"] == "00001"
 
 
-def test_a_get_with_a_key_is_a_get(api: ApiClient) -> None:
+def test_a_get_with_a_key_is_a_get(api):
     for _ in range(2):
         response = api.get("/api/outbounds", headers={"idempotency-key": "a-key"})
         assert response.status_code == 200
         assert "Idempotent-Replayed" not in response
-
-
-# Kept answers
 
 
 @pytest.mark.parametrize(
@@ -115,9 +111,7 @@ def test_a_get_with_a_key_is_a_get(api: ApiClient) -> None:
         ("outbounds/DEMO2/records", {"phone_number": "+48221234567"}, 404, lambda: CampaignFactory(code="DEMO2")),
     ],
 )
-def test_a_400_and_a_404_are_kept_even_if_they_would_succeed_now(
-    path: str, body: Any, status: int, make: Callable[[], Any], api: ApiClient
-) -> None:
+def test_a_400_and_a_404_are_kept_even_if_they_would_succeed_now(path, body, status, make, api):
     CampaignFactory(code="DEMO1")
     first = post(api, path, body)
     make()
@@ -130,7 +124,7 @@ def test_a_400_and_a_404_are_kept_even_if_they_would_succeed_now(
     assert [answer.json()["request_id"] == answer["X-Request-Id"] for answer in (first, second)] == [True, True]
 
 
-def test_a_401_a_403_and_a_415_are_not_kept(api_client: Callable[..., ApiClient]) -> None:
+def test_a_401_a_403_and_a_415_are_not_kept(api_client):
     client = api_client("agents:read", login="robot")
     path, headers, group = "/api/outbound_groups", {"idempotency-key": "a-key"}, b'{"name":"Sales"}'
 
@@ -146,10 +140,8 @@ def test_a_401_a_403_and_a_415_are_not_kept(api_client: Callable[..., ApiClient]
 
 
 @pytest.mark.parametrize(("error", "status"), [(Conflict(ErrorCode.RECORD_BUSY), 409), (RuntimeError("x"), 500)])
-def test_a_temporary_failure_is_not_kept_and_its_work_is_undone(
-    error: Exception, status: int, api: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*args: Any, **kwargs: Any) -> None:
+def test_a_temporary_failure_is_not_kept_and_its_work_is_undone(error, status, api, monkeypatch):
+    def fail(*args, **kwargs):
         create_group(*args, **kwargs)
         raise error
 
@@ -166,9 +158,6 @@ def test_a_temporary_failure_is_not_kept_and_its_work_is_undone(
     assert "Idempotent-Replayed" not in response
 
 
-# Keys
-
-
 @pytest.mark.parametrize(
     ("key", "status"),
     [
@@ -176,14 +165,11 @@ def test_a_temporary_failure_is_not_kept_and_its_work_is_undone(
         *((key, 201) for key in ("ż", "\0", " ", "a b", "'; DROP TABLE --", "\xff")),
     ],
 )
-def test_any_text_of_255_characters_at_most_may_be_a_key(key: str, status: int, api: ApiClient) -> None:
+def test_any_text_of_255_characters_at_most_may_be_a_key(key, status, api):
     assert [post(api, "outbound_groups", {"name": "Sales"}, key).status_code for _ in range(2)] == [status, status]
 
 
-# Storage
-
-
-def test_the_answer_is_stored_encrypted_and_the_key_not_at_all(api: ApiClient) -> None:
+def test_the_answer_is_stored_encrypted_and_the_key_not_at_all(api):
     post(api, "outbound_groups", {"name": "Sales"}, "my-secret-key")
 
     record = IdempotencyRecord.objects.get()
@@ -195,7 +181,7 @@ def test_the_answer_is_stored_encrypted_and_the_key_not_at_all(api: ApiClient) -
     assert b'"Sales"' in decrypt(bytes(record.answer))
 
 
-def test_answers_are_forgotten_after_24_hours_and_not_before(settings: Any) -> None:
+def test_answers_are_forgotten_after_24_hours_and_not_before(settings):
     old, young = IdempotencyRecordFactory.create_batch(2)
     IdempotencyRecord.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(hours=24, seconds=1))
     IdempotencyRecord.objects.filter(pk=young.pk).update(created_at=timezone.now() - timedelta(hours=23, minutes=59))
@@ -206,11 +192,8 @@ def test_answers_are_forgotten_after_24_hours_and_not_before(settings: Any) -> N
     assert prune_idempotency.name in {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
 
 
-# Simultaneous requests
-
-
-def test_simultaneous_requests_with_one_key_run_once(servers: list[WebServer], credential: str) -> None:
-    def call(server: WebServer) -> Callable[[], Answer]:
+def test_simultaneous_requests_with_one_key_run_once(servers, credential):
+    def call(server):
         return lambda: server.request(
             "POST", "/api/outbounds", NEW_CAMPAIGN, auth=credential, Idempotency_Key="at-once"
         )
@@ -223,29 +206,27 @@ def test_simultaneous_requests_with_one_key_run_once(servers: list[WebServer], c
 
 
 @pytest.fixture
-def committed_api(committed_db: None) -> ApiClient:
+def committed_api(committed_db):
     _, secret = ApiUser.create(SYSTEM, "all", rights=["*"])
     return ApiClient("all", secret)
 
 
-def test_waiting_too_long_for_the_first_request_is_409(
-    committed_api: ApiClient, monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> None:
+def test_waiting_too_long_for_the_first_request_is_409(committed_api, monkeypatch, settings):
     assert settings.IDEMPOTENCY_WAIT_SECONDS == 10
     settings.IDEMPOTENCY_WAIT_SECONDS = 1
     is_working, may_end = threading.Event(), threading.Event()
 
-    def work(*args: Any, **kwargs: Any) -> CampaignGroup:
+    def work(*args, **kwargs):
         is_working.set()
         assert may_end.wait(60)
         return create_group(*args, **kwargs)
 
     monkeypatch.setattr("campaigns.api.views.create_group", work)
 
-    def first() -> Any:
+    def first():
         return post(committed_api, "outbound_groups", {"name": "Sales"})
 
-    def second() -> Any:
+    def second():
         assert is_working.wait(60)
         try:
             return post(committed_api, "outbound_groups", {"name": "Sales"})
@@ -259,10 +240,10 @@ def test_waiting_too_long_for_the_first_request_is_409(
     assert error_code(refused) == ErrorCode.KEY_BUSY.number
 
 
-def test_a_waiting_request_runs_if_the_first_fails(committed_api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_waiting_request_runs_if_the_first_fails(committed_api, monkeypatch):
     is_working = threading.Event()
 
-    def fail_once(*args: Any, **kwargs: Any) -> CampaignGroup:
+    def fail_once(*args, **kwargs):
         if is_working.is_set():
             return create_group(*args, **kwargs)
         is_working.set()
@@ -270,7 +251,7 @@ def test_a_waiting_request_runs_if_the_first_fails(committed_api: ApiClient, mon
 
     monkeypatch.setattr("campaigns.api.views.create_group", fail_once)
 
-    def call() -> Any:
+    def call():
         return post(committed_api, "outbound_groups", {"name": "Sales"})
 
     answers = at_once([call, call])
@@ -279,13 +260,8 @@ def test_a_waiting_request_runs_if_the_first_fails(committed_api: ApiClient, mon
     assert CampaignGroup.objects.count() == 1
 
 
-# Crashes
-
-
-def test_a_database_that_goes_away_in_the_middle_leaves_neither_work_nor_key(
-    committed_api: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def work_and_lose_the_connection(*args: Any, **kwargs: Any) -> CampaignGroup:
+def test_a_database_that_goes_away_in_the_middle_leaves_neither_work_nor_key(committed_api, monkeypatch):
+    def work_and_lose_the_connection(*args, **kwargs):
         group = create_group(*args, **kwargs)
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
@@ -302,10 +278,8 @@ def test_a_database_that_goes_away_in_the_middle_leaves_neither_work_nor_key(
     assert post(committed_api, "outbound_groups", {"name": "Sales"}).status_code == 201
 
 
-def test_a_process_that_dies_after_the_work_leaves_neither_work_nor_key(
-    committed_api: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def work_and_die(*args: Any, **kwargs: Any) -> None:
+def test_a_process_that_dies_after_the_work_leaves_neither_work_nor_key(committed_api, monkeypatch):
+    def work_and_die(*args, **kwargs):
         create_group(*args, **kwargs)
         os._exit(9)
 

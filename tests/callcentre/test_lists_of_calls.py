@@ -43,7 +43,7 @@ def calls_of(path: str, client: Any = None, **query: Any) -> list[int]:
 
 
 @pytest.fixture
-def call() -> Connection:
+def call():
     """A call that was recorded, among others."""
     campaign = CampaignFactory(code="T7007", name="Spring offer")
     call = whole_call(
@@ -60,7 +60,7 @@ def call() -> Connection:
 
 
 @of_each_list
-def test_calls_and_their_parts_are_found_and_named(path: str, call: Connection) -> None:
+def test_calls_and_their_parts_are_found_and_named(path, call):
     of_queue, client = whole_call(queue=QueueFactory(name="Hotline"), inbound=True), superuser()
     texts = ["anna", "zak", "Jan Kowal", "jan7@", "ERP-77", "0107", "+48 22 555 01 07", "T7007", "spring", call.uid]
 
@@ -73,7 +73,7 @@ def test_calls_and_their_parts_are_found_and_named(path: str, call: Connection) 
 
 
 @of_each_list
-def test_a_search_finds_no_call_outside_the_scope(path: str, call: Connection) -> None:
+def test_a_search_finds_no_call_outside_the_scope(path, call):
     user = UserFactory(staff=True, scope_call_queues=[QueueFactory().pk], scope_agent_groups=[])
     rights = ("view_connection", "view_recording", "view_transcription")
     user.user_permissions.set(Permission.objects.filter(codename__in=rights))
@@ -86,7 +86,7 @@ def test_a_search_finds_no_call_outside_the_scope(path: str, call: Connection) -
 
 
 @of_each_list
-def test_a_call_of_a_deleted_campaign_is_not_named_after_the_next_one_with_its_code(path: str) -> None:
+def test_a_call_of_a_deleted_campaign_is_not_named_after_the_next_one_with_its_code(path):
     whole_call(campaign_id=7_000_077, campaign_code="T7007")
     CampaignFactory(code="T7007", name="Autumn offer")
 
@@ -96,7 +96,7 @@ def test_a_call_of_a_deleted_campaign_is_not_named_after_the_next_one_with_its_c
     assert "Autumn offer" not in page
 
 
-def test_a_ready_recording_is_played_in_its_row_and_another_says_its_state(call: Connection) -> None:
+def test_a_ready_recording_is_played_in_its_row_and_another_says_its_state(call):
     failed = RecordingFactory(state="failed", error="HTTP 404")
     ready = Recording.objects.get(connection=call)
 
@@ -109,12 +109,12 @@ def test_a_ready_recording_is_played_in_its_row_and_another_says_its_state(call:
         assert reverse("admin:telephony_recording_audio", args=[failed.pk]) not in page
 
 
-def test_a_viewer_of_calls_sees_no_recordings_in_their_list(call: Connection) -> None:
+def test_a_viewer_of_calls_sees_no_recordings_in_their_list(call):
     assert "cc-play" not in staff("view_connection").page(LISTS[Connection])
     assert "cc-play" not in staff("view_connection").page(LISTS[Connection], cols="start,heard")
 
 
-def test_an_unknown_caller_stands_once() -> None:
+def test_an_unknown_caller_stands_once():
     number = "+48 22 555 01 07"
     customer = CustomerFactory(name="", surname=number, phone_numbers=[number])
     ConnectionFactory(inbound=True, src=number, customer_id=customer.pk)
@@ -127,7 +127,7 @@ def test_an_unknown_caller_stands_once() -> None:
 
 @of_each_list
 @pytest.mark.parametrize("query", [{}, {"q": "anna"}])
-def test_the_statements_do_not_grow_with_the_rows(path: str, query: dict[str, str]) -> None:
+def test_the_statements_do_not_grow_with_the_rows(path, query):
     agent, campaign = AgentFactory(login="anna"), CampaignFactory(code="T7007")
     client = superuser()
     for _ in range(30):

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,12 +17,10 @@ import pytest
 import structlog
 from django.conf import settings as django_settings
 from django.db import DataError, IntegrityError, connection
-from django.test import Client
 
 from callcentre.celery import add_headers, bind_context, clear_context
 from callcentre.models import ApiUser
 from callcentre.monitoring.logging import LineFormatter, logging_config
-from tests.conftest import ApiClient
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "s3cret-Word.91"
@@ -31,12 +29,12 @@ Lines = Callable[[], list[dict[str, Any]]]
 
 
 @pytest.fixture
-def lines() -> Iterator[Lines]:
+def lines():
     """Return the lines of the service's log; every line must be a JSON object."""
     written: list[str] = []
 
     class Keep(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
+        def emit(self, record):
             written.append(self.format(record))
 
     handler = Keep()
@@ -67,7 +65,7 @@ def lines() -> Iterator[Lines]:
         f'date/time field value out of range: "{SECRET}"',
     ],
 )
-def test_a_secret_is_cut_out_of_any_text(lines: Lines, text: str) -> None:
+def test_a_secret_is_cut_out_of_any_text(lines, text):
     encoded = base64.b64encode(f"demo:{SECRET}".encode()).decode()
 
     logging.getLogger("tests").error("failed: %s", text, extra={"more": {"deep": [text]}, "other": text.encode()})
@@ -76,7 +74,7 @@ def test_a_secret_is_cut_out_of_any_text(lines: Lines, text: str) -> None:
     assert [part for part in (SECRET, encoded, "czNjcmV0") if part in said] == []
 
 
-def test_a_value_under_a_secret_name_is_cut_out_and_other_text_unchanged(lines: Lines) -> None:
+def test_a_value_under_a_secret_name_is_cut_out_and_other_text_unchanged(lines):
     given = {"http_auth_password": SECRET, "headers": {"X-Token": SECRET, "Accept": "*/*"}, "path": "/api/x", "n": 401}
     logging.getLogger("tests").warning("wrong login or secret", extra=given)
 
@@ -94,10 +92,8 @@ def test_a_value_under_a_secret_name_is_cut_out_and_other_text_unchanged(lines: 
         ("SELECT %s::text::integer", [SECRET], DataError),
     ],
 )
-def test_a_traceback_names_neither_local_variables_nor_rows_nor_parameters(
-    statement: str, values: list[str], error: type[Exception], lines: Lines, db: None
-) -> None:
-    def execute(credential: str) -> None:
+def test_a_traceback_names_neither_local_variables_nor_rows_nor_parameters(statement, values, error, lines, db):
+    def execute(credential):
         with connection.cursor() as cursor:
             cursor.execute(statement, values)
 
@@ -111,9 +107,7 @@ def test_a_traceback_names_neither_local_variables_nor_rows_nor_parameters(
     assert SECRET not in json.dumps(line)
 
 
-def test_requests_are_logged_without_their_credentials_and_bodies(
-    lines: Lines, api_client: Callable[..., ApiClient], anonymous: ApiClient
-) -> None:
+def test_requests_are_logged_without_their_credentials_and_bodies(lines, api_client, anonymous):
     client = api_client("*")
     basic = base64.b64encode(f"demo:{SECRET}".encode()).decode()
 
@@ -125,8 +119,8 @@ def test_requests_are_logged_without_their_credentials_and_bodies(
     assert [part for part in hidden if part in said] == []
 
 
-def test_a_view_that_fails_logs_no_credential(lines: Lines, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: Any, request: Any) -> None:
+def test_a_view_that_fails_logs_no_credential(lines, api, monkeypatch):
+    def fail(self, request):
         password = SECRET
         raise RuntimeError(f"cannot reach https://user:{password}@example.org")
 
@@ -140,14 +134,14 @@ def test_a_view_that_fails_logs_no_credential(lines: Lines, api: ApiClient, monk
     assert SECRET not in json.dumps(lines())
 
 
-def test_statements_are_not_logged_even_at_the_finest_level() -> None:
+def test_statements_are_not_logged_even_at_the_finest_level():
     assert logging_config("DEBUG", as_json=True)["loggers"]["django.db.backends"] == {"level": "INFO"}
 
 
 # Request ids
 
 
-def test_every_line_of_a_request_carries_its_id(lines: Lines, anonymous: ApiClient, db: None) -> None:
+def test_every_line_of_a_request_carries_its_id(lines, anonymous, db):
     ApiUser.objects.create(login="known", secret_hash="0" * 64)
     basic = base64.b64encode(b"known:wrong").decode()
 
@@ -159,7 +153,7 @@ def test_every_line_of_a_request_carries_its_id(lines: Lines, anonymous: ApiClie
     assert response.json()["request_id"] == response["X-Request-Id"]
 
 
-def test_a_request_line_has_user_operation_and_status(lines: Lines, api: ApiClient) -> None:
+def test_a_request_line_has_user_operation_and_status(lines, api):
     api.get("/api/ping")
 
     line = lines()[-1]
@@ -169,14 +163,14 @@ def test_a_request_line_has_user_operation_and_status(lines: Lines, api: ApiClie
     assert (line["milliseconds"] > 0, line["queries"] > 0) == (True, True)
 
 
-def test_probes_and_static_files_leave_no_line(lines: Lines, client: Client, db: None) -> None:
+def test_probes_and_static_files_leave_no_line(lines, client, db):
     client.get("/health/live")
     client.get("/metrics")
 
     assert lines() == []
 
 
-def test_a_task_logs_under_the_id_of_the_request_that_started_it(lines: Lines, db: None) -> None:
+def test_a_task_logs_under_the_id_of_the_request_that_started_it(lines, db):
     headers: dict[str, Any] = {}
     structlog.contextvars.bind_contextvars(request_id="53678450401cf")
     add_headers(headers=headers)
@@ -193,11 +187,8 @@ def test_a_task_logs_under_the_id_of_the_request_that_started_it(lines: Lines, d
     assert "request_id" not in idle
 
 
-# Processes
-
-
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
+def environment(tmp_path):
     """Return the environment of a process that writes its log to a pipe."""
     return {
         **os.environ,
@@ -209,7 +200,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow("starts processes")
-def test_a_worker_writes_json_with_the_request_id_and_no_secret(environment: dict[str, str], tmp_path: Path) -> None:
+def test_a_worker_writes_json_with_the_request_id_and_no_secret(environment, tmp_path):
     program = f"""
 import logging, structlog, sys
 from celery import shared_task
@@ -254,7 +245,7 @@ else:
     assert SECRET not in (tmp_path / "log").read_text()
 
 
-def test_the_web_server_writes_its_own_lines_as_json(environment: dict[str, str]) -> None:
+def test_the_web_server_writes_its_own_lines_as_json(environment):
     configuration = json.loads((ROOT / "deploy" / "granian-logging.json").read_text())
     program = (
         "import json, logging.config, sys; logging.config.dictConfig(json.loads(sys.argv[1]));"

@@ -2,7 +2,6 @@
 
 from email import message_from_bytes, policy
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.mail import EmailMessage, get_connection, send_mail
@@ -16,13 +15,13 @@ from tickets.verbs.messages import reply_to
 
 
 @pytest.fixture(autouse=True)
-def folder(settings: Any, tmp_path: Path) -> Path:
+def folder(settings, tmp_path):
     settings.EMAIL_BACKEND = "callcentre.core.mail_backend.EmailBackend"
     settings.EMAIL_FILE_PATH = tmp_path / "mail"
     return tmp_path / "mail"
 
 
-def test_each_mail_is_a_file_that_mail_programs_open(folder: Path) -> None:
+def test_each_mail_is_a_file_that_mail_programs_open(folder):
     mails = [EmailMessage(f"Zażółć {n}", "gęślą", "a@us.example", ["b@client.example"]) for n in range(2)]
 
     assert get_connection().send_messages(mails) == 2
@@ -35,7 +34,7 @@ def test_each_mail_is_a_file_that_mail_programs_open(folder: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_a_reply_is_written_and_not_reported_as_sent(folder: Path) -> None:
+def test_a_reply_is_written_and_not_reported_as_sent(folder):
     message = reply_to(TicketFactory(), ACTOR, agent_login=AgentFactory().login, body="<p>Hello</p>")
 
     dispatch(message.dispatch.pk)
@@ -46,7 +45,7 @@ def test_a_reply_is_written_and_not_reported_as_sent(folder: Path) -> None:
     assert message.dispatch.header_id in file.read_text()
 
 
-def test_the_terminal_says_where_mail_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_terminal_says_where_mail_goes(monkeypatch):
     monkeypatch.delenv("EMAIL_HOST", raising=False)
     assert describe_mail_delivery(Path("/var/x")) == "is not sent (no EMAIL_HOST): each is a file in /var/x/mail"
 

@@ -21,7 +21,6 @@ from callcentre.monitoring import health
 from campaigns.dialling import dialler
 from telephony import event_dispatcher
 from telephony.leader_election import Leadership
-from tests.conftest import ApiClient
 from tests.serving import free_port
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -30,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def broker(settings: Any) -> redis.Redis:
+def broker(settings):
     """Yield the real broker, with empty queues."""
     store = redis.Redis.from_url(settings.CELERY_BROKER_URL)
     store.delete(*(f"cc:{name}" for name in (*settings.CELERY_TASK_QUEUE_NAMES, "unacked", "unacked_index")))
@@ -49,7 +48,7 @@ def scraped(client: Client, **headers: Any) -> dict[tuple[str, ...], float]:
     }
 
 
-def test_requests_and_queries_are_counted(api: ApiClient, client: Client) -> None:
+def test_requests_and_queries_are_counted(api, client):
     before = scraped(client)
 
     api.get("/api/ping")
@@ -61,9 +60,7 @@ def test_requests_and_queries_are_counted(api: ApiClient, client: Client) -> Non
     assert ("callcentre_limits_let_through_total",) in after
 
 
-def test_waiting_tasks_are_counted_with_the_age_of_the_oldest(
-    client: Client, broker: redis.Redis, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_waiting_tasks_are_counted_with_the_age_of_the_oldest(client, broker, monkeypatch):
     now = time.time()
     for age in (90, 30):
         with monkeypatch.context() as past:
@@ -79,9 +76,7 @@ def test_waiting_tasks_are_counted_with_the_age_of_the_oldest(
     broker.delete("cc:reports")
 
 
-def test_unacknowledged_tasks_are_counted_and_a_message_that_is_not_ours_has_no_age(
-    client: Client, broker: redis.Redis
-) -> None:
+def test_unacknowledged_tasks_are_counted_and_a_message_that_is_not_ours_has_no_age(client, broker):
     broker.hset("cc:unacked", "tag", "{}")
     broker.zadd("cc:unacked_index", {"tag": time.time() - 50})
     broker.lpush("cc:mail", orjson.dumps({"headers": {}}), b"no json")
@@ -95,11 +90,11 @@ def test_unacknowledged_tasks_are_counted_and_a_message_that_is_not_ours_has_no_
     broker.delete("cc:unacked", "cc:unacked_index", "cc:mail")
 
 
-def test_without_a_store_metrics_still_answer(client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def up() -> tuple[float, float]:
+def test_without_a_store_metrics_still_answer(client, settings, monkeypatch):
+    def up():
         return found[("callcentre_up", "database")], found[("callcentre_up", "broker")]
 
-    def fail(sql: str) -> None:
+    def fail(sql):
         raise ConnectionError(sql)
 
     found = scraped(client)
@@ -115,7 +110,7 @@ def test_without_a_store_metrics_still_answer(client: Client, settings: Any, mon
     assert (up(), ("callcentre_queue_tasks", "calls") in found) == ((1, 0), False)
 
 
-def test_unknown_methods_are_one_series(client: Client) -> None:
+def test_unknown_methods_are_one_series(client):
     before = {labels for labels in scraped(client) if labels[0] == "callcentre_request_seconds_count"}
 
     for number in range(50):
@@ -125,9 +120,6 @@ def test_unknown_methods_are_one_series(client: Client) -> None:
     new = [labels for labels in after - before if "live" in labels]
     assert len(new) <= 1
     assert all("other" in labels for labels in new)
-
-
-# Access
 
 
 @pytest.mark.parametrize(
@@ -142,23 +134,18 @@ def test_unknown_methods_are_one_series(client: Client) -> None:
         (404, {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": "203.0.113.9"}, ["10.0.0.0/8"]),
     ],
 )
-def test_metrics_are_for_operators(
-    client: Client, status: int, headers: dict[str, Any], networks: list[str], settings: Any
-) -> None:
+def test_metrics_are_for_operators(client, status, headers, networks, settings):
     if networks:
         settings.METRICS_ALLOWED_NETWORKS, settings.TRUSTED_PROXIES = networks, ["127.0.0.1"]
 
     assert client.get("/metrics", **headers).status_code == status
 
 
-# Tasks
-
-
 def sample(name: str, **labels: str) -> float:
     return REGISTRY.get_sample_value(name, labels) or 0
 
 
-def test_a_task_is_counted_with_its_outcome_and_its_wait_or_as_lost() -> None:
+def test_a_task_is_counted_with_its_outcome_and_its_wait_or_as_lost():
     task = SimpleNamespace(name="tests.counted", request=SimpleNamespace(published_at=time.time() - 3))
 
     bind_context(task=task, task_id="1")
@@ -169,9 +156,6 @@ def test_a_task_is_counted_with_its_outcome_and_its_wait_or_as_lost() -> None:
     for outcome in ("SUCCESS", "LOST"):
         assert sample("callcentre_task_seconds_count", task="tests.counted", outcome=outcome) == 1
     assert 3 <= sample("callcentre_task_wait_seconds_sum", task="tests.counted") < 4
-
-
-# Several processes
 
 
 # A forked process counts apart from its parent, which lives on.
@@ -187,7 +171,7 @@ else:
 
 
 @pytest.mark.slow("starts processes")
-def test_processes_add_up_in_one_folder_and_continue_the_files_of_those_that_ended(tmp_path: Path) -> None:
+def test_processes_add_up_in_one_folder_and_continue_the_files_of_those_that_ended(tmp_path):
     folder = tmp_path / "metrics"
     environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(folder)}
     for _ in range(3):
@@ -205,10 +189,7 @@ def test_processes_add_up_in_one_folder_and_continue_the_files_of_those_that_end
     assert len(list(folder.glob("counter_*.db"))) == 2
 
 
-# The dashboard
-
-
-def test_the_dashboard_asks_for_metrics_that_exist(client: Client) -> None:
+def test_the_dashboard_asks_for_metrics_that_exist(client):
     # The counters of other processes, which the same scrape includes.
     assert event_dispatcher.handled
     assert dialler.failures

@@ -1,14 +1,11 @@
-from typing import Any
-
 import pytest
 from django.test import Client
 
 from callcentre.core.network import client_address, is_in_networks, parse_address, parse_networks
 
 
-@pytest.mark.parametrize(
-    ("address", "networks", "expected"),
-    [
+def test_an_address_is_in_a_network_or_not():
+    for address, networks, expected in [
         ("10.1.2.3", ["10.0.0.0/8"], True),
         ("11.1.2.3", ["10.0.0.0/8"], False),
         ("10.1.2.3", ["10.1.2.3"], True),
@@ -19,13 +16,11 @@ from callcentre.core.network import client_address, is_in_networks, parse_addres
         ("10.1.2.3", [], False),
         ("", ["0.0.0.0/0"], False),
         ("unix:", ["0.0.0.0/0"], False),
-    ],
-)
-def test_an_address_is_in_a_network_or_not(address: str, networks: list[str], expected: bool) -> None:
-    assert is_in_networks(address, networks) is expected
+    ]:
+        assert is_in_networks(address, networks) is expected
 
 
-def test_malformed_networks_are_refused_and_malformed_addresses_are_none() -> None:
+def test_malformed_networks_are_refused_and_malformed_addresses_are_none():
     for network in ("10.0.0.0/33", "10.0.0.1/8", "x", "", "10.0.0", "::/129"):
         with pytest.raises(ValueError, match=r".*"):
             parse_networks((network,))
@@ -44,16 +39,14 @@ def test_malformed_networks_are_refused_and_malformed_addresses_are_none() -> No
         *(("10.0.0.1", forwarded, ["10.0.0.0/8"], "10.0.0.1") for forwarded in ("", " , ", ",")),
     ],
 )
-def test_only_a_trusted_proxy_names_the_client(
-    remote: str, forwarded: str, proxies: list[str], client: str, settings: Any
-) -> None:
+def test_only_a_trusted_proxy_names_the_client(remote, forwarded, proxies, client, settings):
     settings.TRUSTED_PROXIES = proxies
 
     assert client_address({"REMOTE_ADDR": remote, "HTTP_X_FORWARDED_FOR": forwarded}) == client
 
 
 @pytest.mark.django_db
-def test_only_a_trusted_proxy_can_mark_a_request_as_https(settings: Any) -> None:
+def test_only_a_trusted_proxy_can_mark_a_request_as_https(settings):
     settings.SECURE_SSL_REDIRECT = True
     settings.TRUSTED_PROXIES = ["10.0.0.0/8"]
     headers = {"x-forwarded-proto": "https"}

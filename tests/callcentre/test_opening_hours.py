@@ -44,9 +44,7 @@ def stored(queue: Any) -> list[tuple[int, str, str]]:
 
 
 @kinds
-def test_one_row_fills_several_days_that_do_not_overlap_others(
-    page: str, queue_factory: Any, hours_factory: Any
-) -> None:
+def test_one_row_fills_several_days_that_do_not_overlap_others(page, queue_factory, hours_factory):
     queue = queue_factory()
     address = reverse(f"admin:{page}_change", args=[queue.pk])
 
@@ -58,7 +56,7 @@ def test_one_row_fills_several_days_that_do_not_overlap_others(
     assert stored(queue) == [*((day, "08:00", "16:00") for day in range(1, 6)), (6, "09:00", "13:00")]
 
 
-def test_one_row_fills_several_days_of_a_campaign() -> None:
+def test_one_row_fills_several_days_of_a_campaign():
     campaign = CampaignFactory()
     fields = {"hours-TOTAL_FORMS": "1", "hours-INITIAL_FORMS": "0", "hours-0-weekday": "1-7"}
     fields |= {"hours-0-begins_at": "09:00", "hours-0-ends_at": "20:00"}
@@ -81,9 +79,7 @@ def test_one_row_fills_several_days_of_a_campaign() -> None:
         ([(1, "08:00", "12:00"), (1, "08:00", "12:00")], False),
     ],
 )
-def test_hours_that_overlap_are_refused_in_the_admin(
-    hours: list[tuple[int, str, str]], is_taken: bool, page: str, queue_factory: Any, hours_factory: Any
-) -> None:
+def test_hours_that_overlap_are_refused_in_the_admin(hours, is_taken, page, queue_factory, hours_factory):
     queue = queue_factory()
 
     response = superuser().submit(
@@ -96,7 +92,7 @@ def test_hours_that_overlap_are_refused_in_the_admin(
 
 
 @kinds
-def test_the_border_between_two_hours_may_move(page: str, queue_factory: Any, hours_factory: Any) -> None:
+def test_the_border_between_two_hours_may_move(page, queue_factory, hours_factory):
     queue = queue_factory()
     first = hours_factory(queue=queue, opens_at=clock("08:00"), closes_at=clock("12:00"))
     second = hours_factory(queue=queue, opens_at=clock("12:00"), closes_at=clock("16:00"))
@@ -115,7 +111,7 @@ def test_the_border_between_two_hours_may_move(page: str, queue_factory: Any, ho
 
 
 @kinds
-def test_the_database_refuses_hours_that_overlap(page: str, queue_factory: Any, hours_factory: Any) -> None:
+def test_the_database_refuses_hours_that_overlap(page, queue_factory, hours_factory):
     queue = queue_factory()
     hours_factory(queue=queue, opens_at=clock("08:00"), closes_at=clock("00:00"))
     hours_factory(opens_at=clock("08:00"), closes_at=clock("00:00"))

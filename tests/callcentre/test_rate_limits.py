@@ -2,7 +2,7 @@
 
 import socket
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("quick_hashes")]
 
 
 @pytest.fixture
-def user() -> tuple[str, str]:
+def user():
     _, secret = ApiUser.create(SYSTEM, "robot")
     return "robot", secret
 
@@ -46,7 +46,7 @@ def guess(times: int, login: str | Callable[[int], str] = "robot", address: str 
 # Guessing
 
 
-def test_twenty_wrong_secrets_of_one_login_lock_it_out_at_that_address_alone(user: tuple[str, str]) -> None:
+def test_twenty_wrong_secrets_of_one_login_lock_it_out_at_that_address_alone(user: tuple[str, str]):
     _, secret = ApiUser.create(SYSTEM, "other")
     assert guess(19) == [401] * 19
     assert ping(*user).status_code == 204
@@ -62,18 +62,18 @@ def test_twenty_wrong_secrets_of_one_login_lock_it_out_at_that_address_alone(use
     assert ping("other", secret).status_code == 204
 
 
-def test_guesses_at_logins_that_do_not_exist_count_too(user: tuple[str, str]) -> None:
+def test_guesses_at_logins_that_do_not_exist_count_too(user):
     assert guess(21, "nobody")[-1] == 429
 
 
 @pytest.mark.parametrize("login", ["", " "])
-def test_guesses_without_a_login_do_not_lock_out_the_address(login: str, user: tuple[str, str]) -> None:
+def test_guesses_without_a_login_do_not_lock_out_the_address(login, user):
     guess(25, login)
 
     assert ping(*user).status_code == 204
 
 
-def test_two_hundred_failures_lock_out_only_their_address(user: tuple[str, str]) -> None:
+def test_two_hundred_failures_lock_out_only_their_address(user: tuple[str, str]):
     assert guess(200, lambda n: f"login-{n}") == [401] * 200
 
     assert ping(*user).status_code == 429
@@ -88,15 +88,15 @@ def test_two_hundred_failures_lock_out_only_their_address(user: tuple[str, str])
     ],
 )
 def test_the_addresses_of_one_ipv6_network_and_both_spellings_of_ipv4_count_as_one(
-    guessing: list[str], locked: str, free: str, user: tuple[str, str]
-) -> None:
+    guessing, locked, free, user: tuple[str, str]
+):
     for address in guessing:
         guess(1, address=address)
 
     assert [ping(*user, address).status_code for address in (locked, free)] == [429, 204]
 
 
-def test_a_lockout_ends_by_itself_and_a_lifted_one_starts_a_new_count(user: tuple[str, str]) -> None:
+def test_a_lockout_ends_by_itself_and_a_lifted_one_starts_a_new_count(user):
     guess(20)
     Lockout.objects.update(until=timezone.now() - timedelta(seconds=1))
     assert ping(*user).status_code == 204
@@ -106,7 +106,7 @@ def test_a_lockout_ends_by_itself_and_a_lifted_one_starts_a_new_count(user: tupl
     assert ping(*user).status_code == 429
 
 
-def test_expired_lockouts_are_deleted() -> None:
+def test_expired_lockouts_are_deleted():
     from callcentre.tasks import prune_idempotency
 
     LockoutFactory(over=True)
@@ -121,17 +121,17 @@ def test_expired_lockouts_are_deleted() -> None:
 
 
 @pytest.fixture
-def in_one_minute() -> Generator[None]:
+def in_one_minute():
     with time_machine.travel(datetime(2026, 6, 1, 12, 0, 15, tzinfo=UTC), tick=False):
         yield
 
 
 @pytest.fixture
-def limited(in_one_minute: None, api_client: Callable[..., ApiClient]) -> ApiClient:
+def limited(in_one_minute, api_client):
     return api_client("*", rate_limit=3)
 
 
-def test_each_answer_has_the_remaining_limit_and_over_it_is_429(limited: ApiClient) -> None:
+def test_each_answer_has_the_remaining_limit_and_over_it_is_429(limited):
     paths = ("/api/ping", "/api/nothing", "/api/outbounds/XXXXX", "/api/ping", "/api/ping")
     answers = [limited.get(path) for path in paths]
 
@@ -143,7 +143,7 @@ def test_each_answer_has_the_remaining_limit_and_over_it_is_429(limited: ApiClie
     assert answers[4]["Retry-After"] == "45"
 
 
-def test_a_new_minute_is_a_new_limit(api_client: Callable[..., ApiClient]) -> None:
+def test_a_new_minute_is_a_new_limit(api_client):
     client = api_client("*", rate_limit=1)
     statuses = []
     for minute in (0, 1):
@@ -153,9 +153,7 @@ def test_a_new_minute_is_a_new_limit(api_client: Callable[..., ApiClient]) -> No
     assert statuses == [[204, 429], [204, 429]]
 
 
-def test_each_api_user_has_a_limit_of_its_own_that_takes_effect_at_once(
-    limited: ApiClient, api_client: Callable[..., ApiClient]
-) -> None:
+def test_each_api_user_has_a_limit_of_its_own_that_takes_effect_at_once(limited, api_client):
     for _ in range(5):
         ApiClient(limited.login_name, "wrong").get("/api/ping")
     assert [limited.get("/api/ping").status_code for _ in range(4)] == [204, 204, 204, 429]
@@ -166,9 +164,7 @@ def test_each_api_user_has_a_limit_of_its_own_that_takes_effect_at_once(
 
 
 @pytest.mark.parametrize(("limit", "header"), [(0, None), (None, "1234")])
-def test_a_limit_of_zero_is_none_and_a_user_without_a_limit_has_the_default(
-    limit: int | None, header: str | None, api_client: Callable[..., ApiClient], settings: Any
-) -> None:
+def test_a_limit_of_zero_is_none_and_a_user_without_a_limit_has_the_default(limit, header, api_client, settings):
     settings.API_RATE_LIMIT = 1234
 
     response = api_client("*", rate_limit=limit).get("/api/ping")
@@ -176,7 +172,7 @@ def test_a_limit_of_zero_is_none_and_a_user_without_a_limit_has_the_default(
     assert (response.status_code, response.get("RateLimit-Limit")) == (204, header)
 
 
-def test_an_operation_may_have_a_rate_of_its_own(api: ApiClient, in_one_minute: None, monkeypatch: Any) -> None:
+def test_an_operation_may_have_a_rate_of_its_own(api, in_one_minute, monkeypatch):
     limited = replace(PingViewSet.ping.operation, rate=2)  # type: ignore[attr-defined]
     monkeypatch.setattr(PingViewSet.ping, "operation", limited)
 
@@ -188,14 +184,14 @@ def test_an_operation_may_have_a_rate_of_its_own(api: ApiClient, in_one_minute: 
     assert api.get("/api/agents").status_code == 200
 
 
-def test_a_throttle_of_drf_is_applied(api: ApiClient, monkeypatch: Any) -> None:
+def test_a_throttle_of_drf_is_applied(api, monkeypatch):
     """Check that the base of the views leaves out no step of DRF's."""
 
     class Never(BaseThrottle):
-        def allow_request(self, request: Any, view: Any) -> bool:
+        def allow_request(self, request, view):
             return False
 
-        def wait(self) -> float:
+        def wait(self):
             return 7.5
 
     monkeypatch.setattr(PingViewSet, "throttle_classes", [Never])
@@ -206,7 +202,7 @@ def test_a_throttle_of_drf_is_applied(api: ApiClient, monkeypatch: Any) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 3, 200, 201, 1000])
-def test_several_processes_together_never_exceed_the_limit(limit: int, in_one_minute: None) -> None:
+def test_several_processes_together_never_exceed_the_limit(limit, in_one_minute):
     processes = [rate_limits.RateLimiter() for _ in range(3)]
     user_id = 1_000_000 + limit
 
@@ -216,14 +212,11 @@ def test_several_processes_together_never_exceed_the_limit(limit: int, in_one_mi
     assert admitted >= limit - 2 * (limit // rate_limits.SHARES)
 
 
-# Without Redis
-
-
 Attempts = list[tuple[float | None, float | None]]
 
 
 @pytest.fixture(params=["refuses", "hangs"])
-def dead_redis(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Generator[Attempts]:
+def dead_redis(request, monkeypatch):
     """A port without a listener, or one that never answers.
 
     Yields the time limits of each attempt to connect, and to get an answer.
@@ -231,7 +224,7 @@ def dead_redis(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     attempts: Attempts = []
     connect = redis.Connection._connect
 
-    def note_and_connect(self: redis.Connection) -> Any:
+    def note_and_connect(self):
         attempts.append((self.socket_connect_timeout, self.socket_timeout))
         return connect(self)
 
@@ -255,9 +248,7 @@ def let_through() -> float:
     return REGISTRY.get_sample_value("callcentre_limits_let_through_total") or 0.0
 
 
-def test_without_redis_requests_pass_within_100_ms_and_are_counted(
-    dead_redis: Attempts, api_client: Callable[..., ApiClient]
-) -> None:
+def test_without_redis_requests_pass_within_100_ms_and_are_counted(dead_redis, api_client):
     client = api_client("*", rate_limit=1)
     before = let_through()
 
@@ -269,9 +260,7 @@ def test_without_redis_requests_pass_within_100_ms_and_are_counted(
     assert let_through() - before == 4
 
 
-def test_without_redis_it_is_not_asked_again_for_a_second(
-    dead_redis: Attempts, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_redis_it_is_not_asked_again_for_a_second(dead_redis, monkeypatch):
     asked_at = time.monotonic()
     rate_limits.rates.admit(999, 1)
     assert rate_limits._Script.paused_until >= asked_at + 1
@@ -284,6 +273,6 @@ def test_without_redis_it_is_not_asked_again_for_a_second(
         assert len(dead_redis) == asked
 
 
-def test_without_redis_a_wrong_secret_is_401_still(dead_redis: Attempts, user: tuple[str, str]) -> None:
+def test_without_redis_a_wrong_secret_is_401_still(dead_redis, user):
     assert guess(25) == [401] * 25
     assert ping(*user).status_code == 204

@@ -341,9 +341,6 @@ def test_by_day_nothing_is_deleted(settings: Any) -> None:
     assert row.next_attempt_at.replace(microsecond=0) == retention.next_night(timezone.now())
 
 
-# Reports
-
-
 def test_sums_stay_and_questions_that_only_rows_answer_are_refused(api: ApiClient) -> None:
     agent = AgentFactory(login="anna")
     call = _call(OLD, None, agent=agent)

@@ -39,7 +39,7 @@ class Recorder(Scheduler):
 
 
 @pytest.fixture(scope="module", params=[SPRING, AUTUMN], ids=["spring", "autumn"])
-def published(request: pytest.FixtureRequest) -> dict[str, list[datetime]]:
+def published(request):
     """Run the timetable over a clock change, with the waits that the scheduler asks for."""
     assert settings.TIME_ZONE == "Europe/Warsaw"
     with time_machine.travel(request.param, tick=False) as clock:
@@ -50,7 +50,7 @@ def published(request: pytest.FixtureRequest) -> dict[str, list[datetime]]:
     return beat.published
 
 
-def test_beat_wakes_only_when_an_entry_is_due() -> None:
+def test_beat_wakes_only_when_an_entry_is_due():
     with time_machine.travel(SPRING, tick=False) as clock:
         beat = Recorder(app)
         wakes = 0
@@ -63,7 +63,7 @@ def test_beat_wakes_only_when_an_entry_is_due() -> None:
     assert 60 <= wakes <= sum(map(len, beat.published.values()))
 
 
-def test_clock_changes_stop_no_interval(published: dict[str, list[datetime]]) -> None:
+def test_clock_changes_stop_no_interval(published):
     intervals = {name: entry["schedule"] for name, entry in SCHEDULE.items() if isinstance(entry["schedule"], float)}
     longest = {
         name: max((b - a).total_seconds() for a, b in pairwise(published[name])) / seconds
@@ -74,7 +74,7 @@ def test_clock_changes_stop_no_interval(published: dict[str, list[datetime]]) ->
     assert {name: gap for name, gap in longest.items() if gap > 1.1} == {}
 
 
-def test_clock_changes_stop_nothing_hourly(published: dict[str, list[datetime]]) -> None:
+def test_clock_changes_stop_nothing_hourly(published):
     hourly = [name for name, entry in SCHEDULE.items() if type(entry["schedule"]) is crontab]
 
     minutes = {name: {(at.hour, at.minute) for at in published[name]} for name in hourly}
@@ -84,7 +84,7 @@ def test_clock_changes_stop_nothing_hourly(published: dict[str, list[datetime]])
         assert minutes[name] == {(hour, minute) for hour in ((1, 2) if minute < 30 else (0, 1, 2))}, name
 
 
-def test_clock_changes_neither_lose_nor_repeat_a_time_of_day(published: dict[str, list[datetime]]) -> None:
+def test_clock_changes_neither_lose_nor_repeat_a_time_of_day(published):
     nightly: dict[str, Any] = {
         name: entry["schedule"] for name, entry in SCHEDULE.items() if isinstance(entry["schedule"], LocalTime)
     }
@@ -97,7 +97,7 @@ def test_clock_changes_neither_lose_nor_repeat_a_time_of_day(published: dict[str
     assert local == expected
 
 
-def test_every_entry_is_an_interval_an_hour_or_a_local_time() -> None:
+def test_every_entry_is_an_interval_an_hour_or_a_local_time():
     """Check that no entry is a `crontab` with an hour, which would be read in UTC."""
     for name, entry in SCHEDULE.items():
         when: Any = entry["schedule"]

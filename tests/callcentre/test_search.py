@@ -39,9 +39,6 @@ def found(text: str, client: Any = None) -> list[str]:
     return [url for group in values["groups"] for _hit, url in group["hits"]]
 
 
-# Names
-
-
 @pytest.mark.parametrize(
     "text", ["łucja", "lucja", "LUCJA", "żółkiewska", "zolkiewska", "zolk", "kiew", "lucja zolk", "lu zo"]
 )
@@ -325,9 +322,6 @@ def test_the_query_count_is_constant(text: str, queries: int) -> None:
 
     with few_statements(queries):
         client.page(SEARCH, q=text, box="1")
-
-
-# Readings
 
 
 @pytest.mark.parametrize(

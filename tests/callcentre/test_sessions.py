@@ -97,9 +97,6 @@ def test_expired_sessions_are_deleted_every_night(clock: Any) -> None:
     assert prune_sessions.name in {entry["task"] for entry in configured.CELERY_BEAT_SCHEDULE.values()}
 
 
-# Cookies
-
-
 def cookies_of(client: Client) -> dict[str, Any]:
     """Return the cookies of a user who logged in and chose a language."""
     UserFactory(username="ewa", admin=True)
@@ -153,8 +150,6 @@ def test_a_browser_without_cookies_gets_the_reason(secure: bool, said: str) -> N
 
     assert (response.status_code, said in response.content.decode()) == (403, True)
 
-
-# Redirects of the log-in
 
 ELSEWHERE = ["https://elsewhere.example/", "//elsewhere.example/", "javascript:alert(1)", "/\\elsewhere.example", ""]
 

@@ -11,7 +11,6 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -112,7 +111,7 @@ class Launch:
 
 
 @pytest.fixture
-def launch(tmp_path: Path) -> Iterator[Launch]:
+def launch(tmp_path):
     launch = Launch(tmp_path)
     yield launch
     launch.process.kill()
@@ -120,7 +119,7 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
     assert_all_gone(tmp_path)
 
 
-def test_lines_have_the_name_of_their_process_and_a_crashed_one_restarts(launch: Launch) -> None:
+def test_lines_have_the_name_of_their_process_and_a_crashed_one_restarts(launch):
     # While a process is away, no record is dialled and no call is answered.
     assert max(RESTART_DELAYS_SECONDS) <= 5
     launch.run(one="print('up'); exit(3)", two=SLEEPER)
@@ -134,9 +133,7 @@ def test_lines_have_the_name_of_their_process_and_a_crashed_one_restarts(launch:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_stops_all_with_their_children_and_prints_their_last_lines(
-    launch: Launch, number: signal.Signals
-) -> None:
+def test_a_signal_stops_all_with_their_children_and_prints_their_last_lines(launch, number):
     process = launch.run(one=POLITE, two=POLITE, three=PARENT)
     assert launch.said("one       | up\n", "two       | up\n", "three     | up\n")
 
@@ -147,7 +144,7 @@ def test_a_signal_stops_all_with_their_children_and_prints_their_last_lines(
     assert processes_of(launch.folder) == {}
 
 
-def test_children_can_log_while_a_store_restarts(launch: Launch) -> None:
+def test_children_can_log_while_a_store_restarts(launch):
     written = launch.folder / "var" / "written"
     lines = f"print('x' * 1000 + '\\n' * 1000 + 'all', flush=True); open({str(written)!r}, 'w')"
 
@@ -156,7 +153,7 @@ def test_children_can_log_while_a_store_restarts(launch: Launch) -> None:
     assert launch.said("reviving", "web       | all", "PostgreSQL had ended and was started again")
 
 
-def test_requests_are_answered_while_a_store_restarts(launch: Launch) -> None:
+def test_requests_are_answered_while_a_store_restarts(launch):
     port = free_port()
     web = programs(port)["web"]
     process = launch.run_reviver(
@@ -184,7 +181,7 @@ def test_requests_are_answered_while_a_store_restarts(launch: Launch) -> None:
     assert sum(map(len, logged)) > 2 * PIPE_BYTES
 
 
-def test_a_signal_is_handled_while_a_store_restarts(launch: Launch) -> None:
+def test_a_signal_is_handled_while_a_store_restarts(launch):
     process = launch.run_reviver(SLEEPER)
     assert launch.said("reviving", "web       | up")
 
@@ -193,7 +190,7 @@ def test_a_signal_is_handled_while_a_store_restarts(launch: Launch) -> None:
     assert process.wait(100) == 0
 
 
-def test_a_second_signal_kills_processes_that_ignore_the_first(launch: Launch) -> None:
+def test_a_second_signal_kills_processes_that_ignore_the_first(launch):
     process = launch.run(one=STUBBORN)
     assert launch.said("one       | up\n")
 
@@ -204,7 +201,7 @@ def test_a_second_signal_kills_processes_that_ignore_the_first(launch: Launch) -
     assert process.wait(60) == 0
 
 
-def test_a_killed_supervisor_leaves_no_children(launch: Launch) -> None:
+def test_a_killed_supervisor_leaves_no_children(launch):
     process = launch.run(one=STUBBORN, two=SLEEPER)
     assert launch.said("one       | up\n", "two       | up\n")
 
@@ -214,7 +211,7 @@ def test_a_killed_supervisor_leaves_no_children(launch: Launch) -> None:
     assert_all_gone(launch.folder)
 
 
-def test_a_taken_port_is_a_sentence_before_anything_starts(launch: Launch) -> None:
+def test_a_taken_port_is_a_sentence_before_anything_starts(launch):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -230,14 +227,14 @@ def test_a_taken_port_is_a_sentence_before_anything_starts(launch: Launch) -> No
 
 
 @pytest.mark.parametrize("port", ["http", "0", "65536", "-1"])
-def test_a_port_that_is_none_is_a_sentence(monkeypatch: pytest.MonkeyPatch, port: str) -> None:
+def test_a_port_that_is_none_is_a_sentence(monkeypatch, port):
     monkeypatch.setenv("PORT", port)
 
     with pytest.raises(StoreError, match=f"PORT is '{port}', which is no port number"):
         chosen_port()
 
 
-def test_secrets_are_kept_for_their_owner_and_given_ones_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_kept_for_their_owner_and_given_ones_win(tmp_path, monkeypatch):
     for name in ("SECRET_KEY", "FIELD_ENCRYPTION_KEYS"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(f"{name}_FILE", raising=False)
@@ -281,7 +278,7 @@ def first_report(port: int) -> list[dict[str, Any]]:
             time.sleep(0.01)
 
 
-def test_the_service_answers_keeps_its_files_to_itself_and_stops_in_good_order(launch: Launch) -> None:
+def test_the_service_answers_keeps_its_files_to_itself_and_stops_in_good_order(launch):
     """Then it starts again with its data. A killed launcher leaves no process of it."""
     port = free_port()
     own = {"DATABASE_URL": "", "REDIS_URL": "", "PORT": str(port), "CALLCENTRE_VAR": str(launch.folder / "var")}

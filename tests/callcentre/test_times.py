@@ -2,7 +2,6 @@
 
 import re
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from django.utils.formats import date_format, localize
@@ -25,13 +24,13 @@ OF_NOW = {"at", "counted_at", "status.at"}
         (None, ""),
     ],
 )
-def test_a_time_of_another_day_carries_its_date(instant: datetime | None, shown: str, time_machine: Any) -> None:
+def test_a_time_of_another_day_carries_its_date(instant, shown, time_machine):
     time_machine.move_to(datetime(2026, 11, 24, 12, 0, tzinfo=UTC), tick=False)
 
     assert recent(instant) == shown
 
 
-def test_no_template_shows_a_stored_time_without_its_day() -> None:
+def test_no_template_shows_a_stored_time_without_its_day():
     templates = [path for path in ROOT.glob("*/**/templates/**/*.html") if ".venv" not in path.parts]
     bare = re.compile(r"([\w.]+)\|(?:date|time):[\"']H:i")
     found = {(path.name, name) for path in templates for name in bare.findall(path.read_text())}
@@ -40,9 +39,8 @@ def test_no_template_shows_a_stored_time_without_its_day() -> None:
     assert len(templates) > 100
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
+def test_lengths_have_hours_only_where_there_are_some():
+    for seconds, text in [
         (0, "0:00"),
         (-3, "0:00"),
         (39.9, "0:39"),
@@ -50,10 +48,8 @@ def test_no_template_shows_a_stored_time_without_its_day() -> None:
         (3600, "1:00:00"),
         (3723, "1:02:03"),
         (360_000, "100:00:00"),
-    ],
-)
-def test_lengths_have_hours_only_where_there_are_some(seconds: float, text: str) -> None:
-    assert spell_length(seconds) == text
+    ]:
+        assert spell_length(seconds) == text
 
 
 APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
@@ -61,11 +57,11 @@ APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tic
 FORMATS = {"Y-m-d H:i", "Y-m-d H:i:s", "Y-m-d", "H:i", "H:i:s", "c", "U"}
 
 
-@pytest.mark.parametrize("language", ["en", "pl"])
-def test_dates_are_shown_in_the_form_for_typing_and_sorting(language):
-    with override(language):
-        assert localize(datetime(2026, 11, 7, 9, 5, tzinfo=UTC)) == "2026-11-07 09:05"
-        assert date_format(datetime(2026, 11, 7, tzinfo=UTC)) == "2026-11-07"
+def test_dates_are_shown_in_the_form_for_typing_and_sorting():
+    for language in ["en", "pl"]:
+        with override(language):
+            assert localize(datetime(2026, 11, 7, 9, 5, tzinfo=UTC)) == "2026-11-07 09:05"
+            assert date_format(datetime(2026, 11, 7, tzinfo=UTC)) == "2026-11-07"
 
 
 def test_templates_use_the_common_date_formats():

@@ -3,12 +3,9 @@
 import base64
 import select
 import socket
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_django import DjangoDbBlocker
 
 from callcentre.core.file_store import FileStore
 from tests.processes import wait_for
@@ -22,12 +19,12 @@ MULTIPART = "multipart/form-data; boundary=x"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("web-server")
 
 
 @pytest.fixture(scope="module")
-def server(django_db_setup: None, django_db_blocker: DjangoDbBlocker, folder: Path) -> Iterator[WebServer]:
+def server(django_db_setup, django_db_blocker, folder):
     """Run a production server behind a proxy on this machine. A trickling body is given up after a minute."""
     production = {
         "ALLOWED_HOSTS": f"127.0.0.1,{HOST}",
@@ -68,13 +65,8 @@ def await_readiness(server: WebServer) -> None:
     wait_for(lambda: server.request("GET", "/health/ready").status == 200)
 
 
-# Slow clients
-
-
 @pytest.mark.parametrize("credential_is_right", [False, True], ids=["strangers", "users"])
-def test_many_trickling_bodies_delay_no_other_request(
-    server: WebServer, credential: str, credential_is_right: bool
-) -> None:
+def test_many_trickling_bodies_delay_no_other_request(server, credential, credential_is_right):
     """Open 200 connections to 8 threads."""
     form, json = {"Content_Type": FORM, "Content_Length": "5000"}, {"Content_Type": JSON}
     upload = {"Content_Type": TEXT, "Content_Length": "20000000"}
@@ -103,7 +95,7 @@ def test_many_trickling_bodies_delay_no_other_request(
         client.close()
 
 
-def test_clients_that_do_not_read_their_file_delay_no_other_request(server: WebServer, credential: str) -> None:
+def test_clients_that_do_not_read_their_file_delay_no_other_request(server, credential):
     large = begin(
         server,
         "POST /api/temporary_files?filename=a.bin",
@@ -120,9 +112,6 @@ def test_clients_that_do_not_read_their_file_delay_no_other_request(server: WebS
     assert ask(server, "/api/ping", auth=credential).status == 204
     for client in [large, *clients]:
         client.close()
-
-
-# Bodies of unknown senders
 
 
 @pytest.mark.parametrize(
@@ -144,9 +133,7 @@ def test_clients_that_do_not_read_their_file_delay_no_other_request(server: WebS
         ("POST /admin/campaigns/recordimport/add/", (FORM, "chunked"), "", 302),
     ],
 )
-def test_a_body_to_be_refused_is_not_awaited(
-    server: WebServer, line: str, body: tuple[str, str], login: str, expected: int
-) -> None:
+def test_a_body_to_be_refused_is_not_awaited(server, line, body, login, expected):
     """Send only the head; the answer comes without the body."""
     media_type, size = body
     length: dict[str, Any] = {"Transfer_Encoding": size} if size == "chunked" else {"Content_Length": size}
@@ -157,7 +144,7 @@ def test_a_body_to_be_refused_is_not_awaited(
     client.close()
 
 
-def test_a_users_too_large_body_is_not_awaited(server: WebServer, credential: str) -> None:
+def test_a_users_too_large_body_is_not_awaited(server, credential):
     line = "POST /api/outbounds"
 
     client = begin(server, line, credential=credential, Content_Type=JSON, Content_Length="400000000")
@@ -180,15 +167,13 @@ def test_a_users_too_large_body_is_not_awaited(server: WebServer, credential: st
         ("/admin/login/", "X_Forwarded_Proto: https", 301),
     ],
 )
-def test_no_spelling_of_a_header_replaces_the_proxys_header(
-    server: WebServer, path: str, headers: str, status: int
-) -> None:
+def test_no_spelling_of_a_header_replaces_the_proxys_header(server, path, headers, status):
     with socket.create_connection(("127.0.0.1", server.port), timeout=100) as client:
         client.sendall(f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\n{headers}\r\n\r\n".encode())
         assert status_of(client) == status
 
 
-def test_a_request_over_tls_is_answered_with_hsts_and_one_without_is_redirected_once(server: WebServer) -> None:
+def test_a_request_over_tls_is_answered_with_hsts_and_one_without_is_redirected_once(server):
     secure, plain = ask(server, "/admin/"), ask(server, "/admin/login/", X_Forwarded_Proto="http")
 
     assert (secure.status, secure.headers["location"]) == (302, "/admin/login/?next=/admin/")
@@ -197,12 +182,12 @@ def test_a_request_over_tls_is_answered_with_hsts_and_one_without_is_redirected_
     assert "strict-transport-security" not in plain.headers
 
 
-def test_probes_need_no_tls(server: WebServer, committed_db: None) -> None:
+def test_probes_need_no_tls(server, committed_db):
     assert [server.request("GET", path).status for path in ("/health/live", "/metrics")] == [200, 200]
     await_readiness(server)
 
 
-def test_a_foreign_host_is_one_line_in_the_log(server: WebServer, folder: Path) -> None:
+def test_a_foreign_host_is_one_line_in_the_log(server, folder):
     log = folder / "web0.log"
     before = len(log.read_text().splitlines())
 

@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns import progress
-from campaigns.models import Campaign, CampaignGroup, DictionaryStatus, SystemStatus
-from tests.backoffice import messages_of, page_of, shown, staff, superuser
+from campaigns.models import CampaignGroup, DictionaryStatus, SystemStatus
+from tests.backoffice import shown, superuser
 from tests.campaigns.factories import (
     CampaignFactory,
     CampaignGroupFactory,
@@ -23,9 +23,6 @@ INDEX = reverse("admin:index")
 LIST = reverse("admin:campaigns_campaign_changelist")
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "counted_again")]
-
-
-# The front page
 
 
 def test_the_front_page_shows_progress_of_active_campaigns_and_the_time_of_counting(time_machine):
@@ -69,9 +66,6 @@ def test_the_front_page_shows_why_an_active_campaign_is_not_dialled(values, warn
     assert warning in superuser().page(INDEX)
 
 
-# The list
-
-
 def test_the_list_keeps_dates_on_one_line_and_groups_digits():
     campaign = CampaignFactory(start_date=date(2026, 11, 2), end_date=date(2026, 12, 18))
     CampaignFactory(start_date=date(2026, 11, 3))
@@ -103,38 +97,6 @@ def test_a_campaign_is_found_by_its_id():
     campaigns = [CampaignFactory(code=code) for code in ("SPRNG", "AUTMN")]
 
     assert shown(superuser().page(LIST, q="sprng"), *campaigns) == campaigns[:1]
-
-
-@pytest.mark.parametrize(("action", "expected"), [("activate", True), ("deactivate", False)])
-def test_campaigns_are_switched_from_the_list(action, expected):
-    campaigns = [CampaignFactory(is_active=not expected), CampaignFactory(is_active=expected)]
-
-    response = superuser().act(LIST, action, *campaigns, apply="1")
-
-    assert messages_of(response) == [f"1 campaign {action}d."]
-    assert set(Campaign.objects.values_list("is_active", flat=True)) == {expected}
-
-
-# Permissions
-
-
-def test_view_permission_shows_a_campaign_read_only():
-    campaign = CampaignFactory(name="Spring offer", fields=["city"])
-    client = staff("view_campaign", "view_recordstatus", "view_campaignfield")
-    values = {"name": "Other", "deactivate": "1"}
-
-    page = client.page(page_of(campaign))
-    statuses = [client.post(page_of(campaign, name), values).status_code for name in ("change", "clone", "delete")]
-    statuses.append(client.get(page_of(campaign, "download")).status_code)
-    client.act(LIST, "deactivate", campaign, apply="1")
-
-    assert "Spring offer" in page
-    assert 'name="name"' not in page
-    assert statuses == [403, 403, 403, 403]
-    assert list(Campaign.objects.values_list("name", "is_active")) == [("Spring offer", True)]
-
-
-# Groups and dictionary
 
 
 def test_groups_with_the_same_name_are_listed_with_their_ids():

@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from callcentre.core.errors import ErrorCode as E
 from callcentre.models import ApiUser
-from campaigns.models import Campaign, Record, RecordChange
+from campaigns.models import Record, RecordChange
 from campaigns.verbs.new_records import NewRecord
 from tests.campaigns.api_calls import BATCH, NUMBER, status_of
-from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory
+from tests.campaigns.factories import AdditionalNumberFactory, RecordFactory
 from tests.conftest import ApiClient
 from tests.telephony.factories import AgentFactory
 
@@ -26,9 +26,8 @@ OTHER = "22 765 43 21"
 
 
 @pytest.fixture
-def record(campaign: Campaign) -> Record:
-    record: Record = RecordFactory(campaign=campaign, phone_number=NUMBER)
-    return record
+def record(campaign):
+    return RecordFactory(campaign=campaign, phone_number=NUMBER)
 
 
 def edit(api: ApiClient, *items: Any, query: str = "") -> Any:
@@ -49,13 +48,13 @@ def in_city(number: str, city: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("number", ["0048 (22) 1234567", " 22 1234567 ", 221234567])
-def test_an_edited_item_answers_204_under_the_number_as_sent(api: ApiClient, record: Record, number: Any) -> None:
+def test_an_edited_item_answers_204_under_the_number_as_sent(api, record, number):
     assert edit(api, {"phone_number": number, "next_call_date": NEXT}) == {str(number): DONE}
     record.refresh_from_db()
     assert record.next_call_at is not None
 
 
-def test_an_invalid_item_stops_no_other(api: ApiClient, campaign: Campaign) -> None:
+def test_an_invalid_item_stops_no_other(api, campaign):
     good, busy, unfit = (f"22 123 45 6{n}" for n in range(3))
     for number in (good, busy, unfit):
         RecordFactory(campaign=campaign, phone_number=number, in_live_call=number == busy)
@@ -87,34 +86,19 @@ def test_an_invalid_item_stops_no_other(api: ApiClient, campaign: Campaign) -> N
     ],
     ids=str,
 )
-def test_each_item_is_as_strict_as_a_single_edit_and_changes_nothing_with_one_fault(
-    item: dict[str, Any], code: E, params: dict[str, Any], api: ApiClient, record: Record
-) -> None:
+def test_each_item_is_as_strict_as_a_single_edit_and_changes_nothing_with_one_fault(item, code, params, api, record):
     assert edit(api, {"phone_number": NUMBER, **item}) == {NUMBER: refusal(code, **params)}
     assert Record.objects.get().fields == {}
     assert not RecordChange.objects.exists()
 
 
-def test_an_item_names_all_its_faults(api: ApiClient, record: Record) -> None:
+def test_an_item_names_all_its_faults(api, record):
     (entry,) = edit(api, {"phone_number": NUMBER, "status_id": status_of(record.campaign, "MY_RECORD").pk}).values()
 
     assert all(name in entry["message"] for name in ("agent_login", "next_call_date"))
 
 
-def test_fields_cannot_be_set_in_a_crm_campaign(api: ApiClient) -> None:
-    RecordFactory(campaign=CampaignFactory(code="DEMO1", crm=True), phone_number=NUMBER)
-
-    assert edit(api, in_city(NUMBER, "Łódź")) == {NUMBER: refusal(E.FIELDS_IN_CRM)}
-
-
-def test_a_number_of_two_records_cannot_be_edited(api: ApiClient, record: Record) -> None:
-    RecordFactory(campaign=record.campaign, phone_number="221234567", duplicate=True)
-
-    assert edit(api, {"phone_number": NUMBER, "next_call_date": NEXT}) == {NUMBER: refusal(E.NUMBER_AMBIGUOUS)}
-    assert not Record.objects.exclude(next_call_at=None).exists()
-
-
-def test_a_batch_writes_history_and_ignores_fields_of_the_single_edit_only(api: ApiClient, record: Record) -> None:
+def test_a_batch_writes_history_and_ignores_fields_of_the_single_edit_only(api, record):
     status = status_of(record.campaign, "CALL_PROGRESSIVE")
     others = {"identifier": "ID-8", "order": 5, "note": "x"}
 
@@ -125,9 +109,6 @@ def test_a_batch_writes_history_and_ignores_fields_of_the_single_edit_only(api: 
     change = RecordChange.objects.get()
     assert (change.action, change.actor_kind, change.actor_name) == ("edit", "api_user", "all")
     assert (change.from_system_status, change.to_system_status) == ("TO_CALL", "CALL_PROGRESSIVE")
-
-
-# The same record twice
 
 
 @pytest.mark.parametrize(
@@ -156,9 +137,7 @@ def test_a_batch_writes_history_and_ignores_fields_of_the_single_edit_only(api: 
         ),
     ],
 )
-def test_the_first_of_several_items_of_one_record_is_applied(
-    api: ApiClient, record: Record, items: list[Any], answer: dict[str, Any], cities: list[str]
-) -> None:
+def test_the_first_of_several_items_of_one_record_is_applied(api, record, items, answer, cities):
     AdditionalNumberFactory(record=record, phone_number="601000001")
 
     assert edit(api, *items, query="?search_in_additional_numbers=1") == answer
@@ -176,9 +155,7 @@ def test_the_first_of_several_items_of_one_record_is_applied(
         ("?search_in_additional_numbers=1", {"search_in_additional_numbers": None}, 204),
     ],
 )
-def test_search_in_additional_numbers_of_an_item_overrides_the_query(
-    query: str, item: dict[str, Any], status: int, api: ApiClient, campaign: Campaign
-) -> None:
+def test_search_in_additional_numbers_of_an_item_overrides_the_query(query, item, status, api, campaign):
     AdditionalNumberFactory(record__campaign=campaign, phone_number="601000001")
 
     answer = edit(api, {"phone_number": "601000001", **item}, query=query)
@@ -189,7 +166,7 @@ def test_search_in_additional_numbers_of_an_item_overrides_the_query(
 # Adding
 
 
-def test_the_answer_has_the_result_of_each_number(api: ApiClient, record: Record) -> None:
+def test_the_answer_has_the_result_of_each_number(api, record):
     items = [
         {"phone_number": OTHER, "identifier": "ID-1"},
         {"phone_number": "221234567"},
@@ -242,15 +219,7 @@ def added(api: ApiClient, *items: tuple[str, str] | tuple[str, str, str]) -> dic
         ({}, [(NUMBER, "", "nobody"), (NUMBER, "ID-1")], [NUMBER], ("ID-1", NUMBER)),
     ],
 )
-def test_a_refused_item_reserves_neither_number_nor_identifier(
-    api: ApiClient,
-    campaign: Campaign,
-    *,
-    existing: dict[str, str],
-    items: Any,
-    results: list[str],
-    kept: tuple[str, str],
-) -> None:
+def test_a_refused_item_reserves_neither_number_nor_identifier(api, campaign, *, existing, items, results, kept):
     RecordFactory(campaign=campaign, **existing)
 
     answer = added(api, *items)
@@ -259,13 +228,11 @@ def test_a_refused_item_reserves_neither_number_nor_identifier(
     assert campaign.records.get(identifier=kept[0]).phone_number == kept[1]
 
 
-def test_work_for_repeats_of_one_number_is_linear(
-    api: ApiClient, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_work_for_repeats_of_one_number_is_linear(api, campaign, monkeypatch):
     reads = 0
 
     class Counted(NewRecord):
-        def __getattribute__(self, name: str) -> Any:
+        def __getattribute__(self, name):
             nonlocal reads
             reads += name == "number"
             return super().__getattribute__(name)
@@ -280,15 +247,12 @@ def test_work_for_repeats_of_one_number_is_linear(
     assert reads < 20 * len(spellings)
 
 
-def test_added_records_have_the_order_of_the_request(api: ApiClient, campaign: Campaign) -> None:
+def test_added_records_have_the_order_of_the_request(api, campaign):
     numbers = [f"22 123 45 {n}" for n in (67, 12, 99, 45, 10)]
 
     api.post(BATCH, {"records": [{"phone_number": number} for number in numbers]})
 
     assert list(campaign.records.order_by("id").values_list("phone_number", flat=True)) == numbers
-
-
-# Malformed bodies, and the size
 
 
 @pytest.mark.parametrize(
@@ -308,7 +272,7 @@ def test_added_records_have_the_order_of_the_request(api: ApiClient, campaign: C
     ],
     ids=str,
 )
-def test_a_malformed_body_is_refused(body: Any, field: str, api: ApiClient, record: Record) -> None:
+def test_a_malformed_body_is_refused(body, field, api, record):
     for method in (api.put, api.post):
         response = method(BATCH, body)
         assert response.status_code == 400
@@ -316,7 +280,7 @@ def test_a_malformed_body_is_refused(body: Any, field: str, api: ApiClient, reco
     assert Record.objects.count() == 1
 
 
-def test_a_batch_has_ten_thousand_items_at_most(api: ApiClient, campaign: Campaign) -> None:
+def test_a_batch_has_ten_thousand_items_at_most(api, campaign):
     response = api.put(BATCH, {"records": [{"phone_number": f"22{n:07}"} for n in range(10_001)]})
 
     assert response.status_code == 400
@@ -326,7 +290,7 @@ def test_a_batch_has_ten_thousand_items_at_most(api: ApiClient, campaign: Campai
 @pytest.mark.trial
 @pytest.mark.slow("sends ten thousand items")
 @pytest.mark.parametrize("method", ["put", "post"])
-def test_statements_and_memory_of_ten_thousand_items(method: str, api: ApiClient, campaign: Campaign) -> None:
+def test_statements_and_memory_of_ten_thousand_items(method, api, campaign):
     AgentFactory(login="anna")
     ApiUser.objects.update(last_used_at=timezone.now())
     own = {"status_id": status_of(campaign, "MY_RECORD").pk, "agent_login": "anna", "next_call_date": NEXT}

@@ -52,7 +52,7 @@ def given_again(code: str = "SALES", **values: Any) -> tuple[Connection, Campaig
 
 
 @pytest.mark.parametrize("model", [Attempt, Connection, Offer, Recording, Transcription])
-def test_a_person_of_the_new_campaign_sees_nothing_of_the_old_one(model: type[Model]) -> None:
+def test_a_person_of_the_new_campaign_sees_nothing_of_the_old_one(model):
     _old_call, campaign = given_again()
     call_for(campaign)
     user = UserFactory(staff=True, scope_outbounds=[campaign.pk])
@@ -68,14 +68,14 @@ def test_a_person_of_the_new_campaign_sees_nothing_of_the_old_one(model: type[Mo
         assert len(cursor.fetchall()) == len(expected)
 
 
-def test_calls_of_no_campaign_are_in_each_scope() -> None:
+def test_calls_of_no_campaign_are_in_each_scope():
     call = ConnectionFactory()
     user = UserFactory(staff=True, scope_outbounds=[CampaignFactory().pk])
 
     assert list(within_scope(Connection.objects.all(), user)) == [call]
 
 
-def test_the_lists_of_the_new_campaign_do_not_show_the_old_calls() -> None:
+def test_the_lists_of_the_new_campaign_do_not_show_the_old_calls():
     _call, campaign = given_again(dst="+48 600 111 222")
     client = client_of(person("Supervisor", scope_outbounds=[campaign.pk]))
 
@@ -84,7 +84,7 @@ def test_the_lists_of_the_new_campaign_do_not_show_the_old_calls() -> None:
         assert (answer.status_code, list(answer.context["cl"].result_list)) == (200, [])
 
 
-def test_scopes_compare_ids_only() -> None:
+def test_scopes_compare_ids_only():
     """A name may be given again, so no dimension of a scope is compared with one."""
     compared = {
         _column(model, lookup.lookup if isinstance(lookup, Kept) else lookup)
@@ -108,7 +108,7 @@ def _answered() -> dict[str, Any]:
     return {"talking": True, "state": "waiting", "waiting_since": None}
 
 
-def test_open_calls_of_the_old_campaign_are_none_of_the_new_one() -> None:
+def test_open_calls_of_the_old_campaign_are_none_of_the_new_one():
     call, campaign = given_again(**_answered())
     agent = AgentFactory(with_phone=True, outbound_mode=True)
     campaign.agents.add(agent)
@@ -121,7 +121,7 @@ def test_open_calls_of_the_old_campaign_are_none_of_the_new_one() -> None:
     assert dialling_status(campaign).waiting == 0
 
 
-def test_stopping_the_new_campaign_ends_no_call_of_the_old_one() -> None:
+def test_stopping_the_new_campaign_ends_no_call_of_the_old_one():
     _call, campaign = given_again(state="dialling", answered_at=None, ended_at=None, disposition="")
 
     stop_dialling(campaign, ACTOR)
@@ -129,7 +129,7 @@ def test_stopping_the_new_campaign_ends_no_call_of_the_old_one() -> None:
     assert not CallCommand.objects.exists()
 
 
-def test_a_generated_code_is_never_that_of_a_deleted_campaign(api: ApiClient) -> None:
+def test_a_generated_code_is_never_that_of_a_deleted_campaign(api):
     for code in ("00001", "00002", "00004"):
         campaign = CampaignFactory(code=code)
         if code != "00001":
@@ -139,7 +139,7 @@ def test_a_generated_code_is_never_that_of_a_deleted_campaign(api: ApiClient) ->
     assert api.post("/api/outbounds/00001/clone", {"name": "Copy"}).json()["id"] == "00006"
 
 
-def test_a_client_may_choose_the_code_of_a_deleted_campaign(api: ApiClient) -> None:
+def test_a_client_may_choose_the_code_of_a_deleted_campaign(api):
     remove_campaign(CampaignFactory(code="00001"), ACTOR)
 
     assert _create(api, id="00001") == "00001"

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 from django.db import connection
@@ -14,18 +13,18 @@ from campaigns.models import AdditionalNumber, Campaign, CampaignGroup, Record, 
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.campaigns.waiting import waiting_sessions
 from tests.processes import wait_until
-from tests.serving import Answer, WebServer, at_once
+from tests.serving import Answer, at_once
 
 Send = Callable[..., list[Answer]]
 NEW_CAMPAIGN = {"name": "New", "dialer": "preview", "crm": False}
 
 
 @pytest.fixture
-def send(servers: list[WebServer], credential: str) -> Send:
+def send(servers, credential):
     """Send all bodies at once to the two servers in turn, each over a connection of its own."""
 
-    def send(method: str, path: str, bodies: list[Any]) -> list[Answer]:
-        def call(server: WebServer, body: Any) -> Callable[[], Answer]:
+    def send(method, path, bodies):
+        def call(server, body):
             return lambda: server.request(method, f"/api/{path}", body, auth=credential)
 
         return at_once([call(servers[n % 2], body) for n, body in enumerate(bodies)])
@@ -54,9 +53,7 @@ OF_ONE_IDENTIFIER = [{"phone_number": f"22 123 45 {n}", "identifier": "ID-7"} fo
     ],
     ids=["number", "identifier", "campaign", "generated", "group"],
 )
-def test_of_simultaneous_posts_one_wins_unless_all_can_be_stored(
-    send: Send, path: str, bodies: list[Any], made: int, code: ErrorCode | None
-) -> None:
+def test_of_simultaneous_posts_one_wins_unless_all_can_be_stored(send, path, bodies, made, code):
     CampaignFactory(code="DEMO1")
 
     answers = send("POST", path, bodies)
@@ -73,11 +70,11 @@ def test_of_simultaneous_posts_one_wins_unless_all_can_be_stored(
     assert Campaign.objects.count() + CampaignGroup.objects.count() == 1 + made * (not path.endswith("records"))
 
 
-def test_simultaneous_edits_give_an_identifier_to_one_record(servers: list[WebServer], credential: str) -> None:
+def test_simultaneous_edits_give_an_identifier_to_one_record(servers, credential):
     campaign = CampaignFactory(code="DEMO1")
     records = RecordFactory.create_batch(10, campaign=campaign)
 
-    def call(record: Record) -> Callable[[], Answer]:
+    def call(record):
         path = f"/api/outbounds/DEMO1/records/{record.number}"
         return lambda: servers[record.pk % 2].request("PUT", path, {"identifier": "ID-7"}, auth=credential)
 
@@ -87,7 +84,7 @@ def test_simultaneous_edits_give_an_identifier_to_one_record(servers: list[WebSe
     assert campaign.records.filter(identifier="ID-7").count() == 1
 
 
-def test_batch_edits_in_opposite_order_do_not_deadlock(send: Send) -> None:
+def test_batch_edits_in_opposite_order_do_not_deadlock(send):
     campaign = CampaignFactory(code="DEMO1", fields=["city"])
     Record.objects.bulk_create(
         RecordFactory.build_batch(500, campaign=campaign, status=campaign.statuses.first()), batch_size=500
@@ -107,7 +104,7 @@ def test_batch_edits_in_opposite_order_do_not_deadlock(send: Send) -> None:
     assert len({tuple(fields.values()) for fields in campaign.records.values_list("fields", flat=True)}) == 1
 
 
-def test_batch_additions_in_opposite_order_add_each_number_once(send: Send) -> None:
+def test_batch_additions_in_opposite_order_add_each_number_once(send):
     campaign = CampaignFactory(code="DEMO1")
     numbers = [f"+48 22 {n:07}" for n in range(2000)]
     orders = [numbers, numbers[::-1], numbers[1000:] + numbers[:1000], numbers[::-1]]
@@ -121,7 +118,7 @@ def test_batch_additions_in_opposite_order_add_each_number_once(send: Send) -> N
     assert campaign.records.count() == 2000
 
 
-def test_additions_that_wait_for_a_third_transaction_do_not_deadlock(send: Send) -> None:
+def test_additions_that_wait_for_a_third_transaction_do_not_deadlock(send):
     CampaignFactory(code="DEMO1")
     numbers = ["22 000 00 01", "22 000 00 02", "22 000 00 03"]
     bodies = [{"records": [{"phone_number": number} for number in order]} for order in (numbers, numbers[::-1])]
@@ -137,7 +134,7 @@ def test_additions_that_wait_for_a_third_transaction_do_not_deadlock(send: Send)
     assert outcomes == {"ADDED": 3, "ALREADY_EXISTS": 3}
 
 
-def test_a_repeat_fails_if_the_first_is_refused_for_its_identifier(send: Send) -> None:
+def test_a_repeat_fails_if_the_first_is_refused_for_its_identifier(send):
     campaign = CampaignFactory(code="DEMO1")
     first = {"phone_number": "22 123 45 67", "identifier": "ID-7"}
     other = {"phone_number": "22 765 43 21", "identifier": "ID-9"}
@@ -176,7 +173,7 @@ def _uncommitted_record(number: str, *, identifier: str = "", end: str = "ROLLBA
             cursor.execute(end)
 
 
-def test_an_addition_does_not_wait_for_a_table_lock(send: Send) -> None:
+def test_an_addition_does_not_wait_for_a_table_lock(send):
     CampaignFactory(code="DEMO1")
     CampaignFactory(code="DEMO2")
     with _uncommitted_record("+48221111111"):

@@ -1,7 +1,6 @@
 """The do-not-call list over the API."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -12,7 +11,7 @@ from campaigns.models import DoNotCall, Record
 from campaigns.verbs.do_not_call import NewEntry, add_entries
 from tests.campaigns.api_calls import faults
 from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, DoNotCallFactory, RecordFactory
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.statements import few_statements
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +27,7 @@ pytestmark = pytest.mark.django_db
         ),
     ],
 )
-def test_a_number_or_prefix_is_stored_in_its_normal_form(api: ApiClient, body: Any, stored: tuple[Any, ...]) -> None:
+def test_a_number_or_prefix_is_stored_in_its_normal_form(api, body, stored):
     CampaignFactory(code="SPR26")
 
     response = api.post("/api/do_not_call", body)
@@ -51,12 +50,12 @@ def test_a_number_or_prefix_is_stored_in_its_normal_form(api: ApiClient, body: A
         ({"number": [], "since": "soon"}, ["number", "since"]),
     ],
 )
-def test_faults_name_their_fields(api: ApiClient, body: dict[str, Any], fields: list[str]) -> None:
+def test_faults_name_their_fields(api, body, fields):
     assert {name for name, _ in faults(api.post("/api/do_not_call", body))} == set(fields)
     assert not DoNotCall.objects.exists()
 
 
-def test_a_further_entry_of_a_number_extends_the_first_one(api: ApiClient) -> None:
+def test_a_further_entry_of_a_number_extends_the_first_one(api):
     first = api.post("/api/do_not_call", {"number": "22 555 01 17", "until": "2030-01-01 00:00"}).json()
     later = api.post("/api/do_not_call", {"number": "+48225550117", "until": "2031-01-01 00:00", "reason": "B"})
     earlier = api.post("/api/do_not_call", {"number": "+48225550117", "until": "2029-01-01 00:00"})
@@ -69,7 +68,7 @@ def test_a_further_entry_of_a_number_extends_the_first_one(api: ApiClient) -> No
     assert DoNotCall.objects.get().until is None
 
 
-def test_the_list_shows_numbers_and_prefixes(api: ApiClient) -> None:
+def test_the_list_shows_numbers_and_prefixes(api):
     since = datetime(2026, 3, 2, 7, 15, tzinfo=UTC)
     campaign = CampaignFactory(code="SPR26")
     one = DoNotCallFactory(phone_number="22 555 01 17", since=since, campaign=campaign, reason="Asked.")
@@ -86,14 +85,14 @@ def test_the_list_shows_numbers_and_prefixes(api: ApiClient) -> None:
     assert api.get("/api/do_not_call").json() == {"count": 2, "result": result}
 
 
-def test_the_list_is_filtered_by_a_number_in_any_spelling(api: ApiClient) -> None:
+def test_the_list_is_filtered_by_a_number_in_any_spelling(api):
     campaign = CampaignFactory(code="SPR26")
     own = DoNotCallFactory(phone_number="+48 70 055 01 17")
     prefix = DoNotCallFactory(phone_number="+48 70", number="+4870", is_prefix=True, campaign=campaign)
     DoNotCallFactory(number="+4870055")
     DoNotCallFactory()
 
-    def found(query: str) -> list[int]:
+    def found(query):
         return [entry["id"] for entry in api.get(f"/api/do_not_call?{query}").json()["result"]]
 
     assert found(f"number={quote('700 550 117')}") == [own.pk, prefix.pk]
@@ -101,7 +100,7 @@ def test_the_list_is_filtered_by_a_number_in_any_spelling(api: ApiClient) -> Non
     assert api.get("/api/do_not_call?number=abc").json()["errors"][0]["field"] == "number"
 
 
-def test_a_batch_answers_for_each_item(api: ApiClient) -> None:
+def test_a_batch_answers_for_each_item(api):
     CampaignFactory(code="SPR26")
     items = [
         {"number": "+48 22 555 01 17", "outbound_id": "SPR26"},
@@ -126,7 +125,7 @@ def test_a_batch_answers_for_each_item(api: ApiClient) -> None:
     assert DoNotCall.objects.count() == 3
 
 
-def test_a_batch_answers_for_all_items_of_one_spelling(api: ApiClient) -> None:
+def test_a_batch_answers_for_all_items_of_one_spelling(api):
     CampaignFactory(code="SPR26")
     CampaignFactory(code="AUT26")
     first, second, third = "+48225550117", "+48225550118", "+48225550119"
@@ -143,7 +142,7 @@ def test_a_batch_answers_for_all_items_of_one_spelling(api: ApiClient) -> None:
 
     answer = api.post("/api/batch/do_not_call", {"entries": items}).json()
 
-    def ids(number: str) -> list[int]:
+    def ids(number):
         return list(DoNotCall.objects.filter(number=number).order_by("-campaign__code").values_list("id", flat=True))
 
     assert answer[first] == {"http_status": 201, "id": ids(first)[0], "ids": ids(first)}
@@ -163,12 +162,12 @@ def test_a_batch_answers_for_all_items_of_one_spelling(api: ApiClient) -> None:
     ],
     ids=range(5),
 )
-def test_a_batch_that_is_no_array_of_some_objects_is_refused(api: ApiClient, body: Any, field: str) -> None:
+def test_a_batch_that_is_no_array_of_some_objects_is_refused(api, body, field):
     assert {name for name, _ in faults(api.post("/api/batch/do_not_call", body))} == {field}
 
 
 @pytest.mark.parametrize("is_prefix", [False, True])
-def test_the_deletion_of_an_entry_frees_its_records(api: ApiClient, is_prefix: bool) -> None:
+def test_the_deletion_of_an_entry_frees_its_records(api, is_prefix):
     campaign = CampaignFactory()
     held = {"held_until": FOR_GOOD, "campaign": campaign}
     own = RecordFactory(phone_number="+48225550117", **held)
@@ -185,12 +184,12 @@ def test_the_deletion_of_an_entry_frees_its_records(api: ApiClient, is_prefix: b
     assert not still_held & {own.pk, by_additional.pk}
 
 
-def test_an_unknown_entry_is_not_found(api: ApiClient) -> None:
+def test_an_unknown_entry_is_not_found(api):
     for pk in ("1", "abc", "9" * 30):
         assert api.delete(f"/api/do_not_call/{pk}").status_code == 404
 
 
-def test_entries_of_one_number_in_one_batch_become_one_with_the_latest_end() -> None:
+def test_entries_of_one_number_in_one_batch_become_one_with_the_latest_end():
     soon = timezone.now() + timedelta(days=1)
     given = [NewEntry({"number": "+48225550117", "until": soon + timedelta(days=days)}) for days in (0, 2, 1)]
 

@@ -36,7 +36,7 @@ def entries() -> set[tuple[str, bool, str | None]]:
     return set(DoNotCall.objects.values_list("number", "is_prefix", "campaign__code"))
 
 
-def test_the_entries_of_a_file_are_added_or_extended() -> None:
+def test_the_entries_of_a_file_are_added_or_extended():
     CampaignFactory(code="DEMO1")
     DoNotCallFactory(phone_number="+48 22 555 01 17", number="+48225550117", until=timezone.now())
     text = (
@@ -57,7 +57,7 @@ def test_the_entries_of_a_file_are_added_or_extended() -> None:
     assert given.progress_percent == 100
 
 
-def test_faulty_rows_are_kept_with_their_reasons() -> None:
+def test_faulty_rows_are_kept_with_their_reasons():
     given = imported("number,outbound_id\nnobody,\n22 555 01 17,\n22 555 01 18,XXXXX\n")
 
     assert entries() == {("+48225550117", False, None)}
@@ -70,7 +70,7 @@ def test_faulty_rows_are_kept_with_their_reasons() -> None:
     assert "There is no campaign with this id." in rows[1]
 
 
-def test_a_removal_deletes_the_entries_and_frees_their_records() -> None:
+def test_a_removal_deletes_the_entries_and_frees_their_records():
     campaign = CampaignFactory(code="DEMO1")
     for number, is_prefix in (("+48225550117", False), ("+4870", True), ("+48225550119", False)):
         DoNotCallFactory(phone_number=number, number=number, is_prefix=is_prefix)
@@ -89,7 +89,7 @@ def test_a_removal_deletes_the_entries_and_frees_their_records() -> None:
     assert not free.filter(pk=held.pk).exists()
 
 
-def test_a_file_without_a_column_of_numbers_is_refused() -> None:
+def test_a_file_without_a_column_of_numbers_is_refused():
     response = upload("name,city\nAnna,Gdynia\n")
 
     assert response.status_code == 200
@@ -98,13 +98,13 @@ def test_a_file_without_a_column_of_numbers_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("target", "status"), [("do_not_call", 302), ("removal", 403)])
-def test_a_removal_needs_the_right_to_delete(target: str, status: int) -> None:
+def test_a_removal_needs_the_right_to_delete(target, status):
     client = staff("add_recordimport", "add_donotcall")
 
     assert upload("number\n22 555 01 17\n", client, target=target).status_code == status
 
 
-def test_the_state_of_the_import_says_what_was_done() -> None:
+def test_the_state_of_the_import_says_what_was_done():
     given = imported("number\n22 555 01 17\n")
 
     shown = superuser().page(reverse("admin:campaigns_recordimport_change", args=[given.pk]))

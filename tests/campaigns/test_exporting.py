@@ -3,7 +3,6 @@
 import csv
 import io
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def campaign() -> Campaign:
+def campaign():
     return CampaignFactory(fields=["city", "order"])
 
 
@@ -33,7 +32,7 @@ def exported(campaign: Campaign, delimiter: str = ",") -> list[dict[str, Any]]:
     return [*csv.DictReader(io.StringIO(text), delimiter=delimiter)]
 
 
-def test_a_record_is_exported_with_its_result(campaign: Campaign) -> None:
+def test_a_record_is_exported_with_its_result(campaign):
     agent = AgentFactory.create(login="anna", name="Anna", surname="Nowak")
     record = RecordFactory.create(
         campaign=campaign,
@@ -82,7 +81,7 @@ def test_a_record_is_exported_with_its_result(campaign: Campaign) -> None:
         *((text, text) for text in ("+48 (22) 555-01.01/2", "-5", "it's", "a=b")),
     ],
 )
-def test_no_text_becomes_a_formula(campaign: Campaign, value: str, written: str) -> None:
+def test_no_text_becomes_a_formula(campaign, value, written):
     RecordFactory.create(campaign=campaign, last_note=value, fields={facts_of(campaign).fields["city"]: value})
 
     (row,) = exported(campaign)
@@ -90,7 +89,7 @@ def test_no_text_becomes_a_formula(campaign: Campaign, value: str, written: str)
     assert (row["last_note"], row["city"]) == (written, written)
 
 
-def test_an_export_can_be_imported_unchanged(campaign: Campaign) -> None:
+def test_an_export_can_be_imported_unchanged(campaign):
     key = facts_of(campaign).fields["city"]
     for number, city in enumerate(["=1+1", "'=1", "'", "Łódź; 'x'", 'a "b"\nc', "+48", "\t=", "-"]):
         record = RecordFactory.create(campaign=campaign, phone_number=f"+48 22 555 010{number}", fields={key: city})
@@ -110,7 +109,7 @@ def test_an_export_can_be_imported_unchanged(campaign: Campaign) -> None:
 
 @pytest.mark.slow("writes many rows")
 @pytest.mark.usefixtures("committed_db")
-def test_an_interrupted_download_releases_the_connection(campaign: Campaign) -> None:
+def test_an_interrupted_download_releases_the_connection(campaign):
     RecordFactory.create_batch(1000, campaign=campaign, last_note="x" * 1000)
     blocks = export_rows(campaign)
     next(blocks)
@@ -122,7 +121,7 @@ def test_an_interrupted_download_releases_the_connection(campaign: Campaign) -> 
         assert cursor.fetchone() == (1,)
 
 
-def test_an_interrupted_export_leaves_no_file(campaign: Campaign, tmp_path: Path) -> None:
+def test_an_interrupted_export_leaves_no_file(campaign, tmp_path):
     RecordFactory.create_batch(3, campaign=campaign)
 
     call_command("export_records", campaign.code, str(tmp_path / "records.csv"), delimiter="semicolon")
@@ -131,6 +130,6 @@ def test_an_interrupted_export_leaves_no_file(campaign: Campaign, tmp_path: Path
     assert len((tmp_path / "records.csv").read_text("utf-8-sig").splitlines()) == 4
 
 
-def test_export_of_an_unknown_campaign(db: None) -> None:
+def test_export_of_an_unknown_campaign(db):
     with pytest.raises(CommandError, match="There is no campaign NONE1"):
         call_command("export_records", "NONE1")

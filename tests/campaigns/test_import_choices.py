@@ -6,7 +6,7 @@ from django.db import connection
 from callcentre.core.audit import AuditEntry, AuditLog
 from callcentre.core.phone import is_valid, normalise
 from campaigns.importing.import_run import run
-from campaigns.models import Campaign, RecordChange, RecordImport
+from campaigns.models import RecordChange, RecordImport
 from campaigns.verbs.imports import queue_import
 from tests.backoffice import inputs_of, page_of, staff, superuser
 from tests.campaigns.factories import CampaignFactory, RecordImportFactory
@@ -21,11 +21,11 @@ MAKE = 'name="make_fields"'
 
 
 @pytest.fixture
-def campaign() -> Campaign:
+def campaign():
     return CampaignFactory(code="SPRNG")
 
 
-def test_a_campaign_without_fields_gets_them_of_the_columns(campaign: Campaign) -> None:
+def test_a_campaign_without_fields_gets_them_of_the_columns(campaign):
     client = superuser()
     upload(client, campaign, FILE.encode())
     given = RecordImport.objects.get()
@@ -44,7 +44,7 @@ def test_a_campaign_without_fields_gets_them_of_the_columns(campaign: Campaign) 
     assert field_values(campaign, "city") == ["Gdynia"]
 
 
-def test_fields_are_made_of_further_columns_and_a_file_that_is_not_imported_is_not_logged(campaign: Campaign) -> None:
+def test_fields_are_made_of_further_columns_and_a_file_that_is_not_imported_is_not_logged(campaign):
     campaign.fields.create(name="city")
     client = superuser()
     upload(client, campaign, FILE.encode())
@@ -57,7 +57,7 @@ def test_fields_are_made_of_further_columns_and_a_file_that_is_not_imported_is_n
     assert not AuditEntry.objects.filter(action="import").exists()
 
 
-def test_fields_are_made_by_those_who_may_change_the_campaign(campaign: Campaign) -> None:
+def test_fields_are_made_by_those_who_may_change_the_campaign(campaign):
     upload(superuser(), campaign, FILE.encode())
     client = staff("add_recordimport")
     address = page_of(RecordImport.objects.get(), "columns")
@@ -71,7 +71,7 @@ def test_fields_are_made_by_those_who_may_change_the_campaign(campaign: Campaign
     assert not campaign.fields.exists()
 
 
-def test_a_crm_campaign_gets_no_fields() -> None:
+def test_a_crm_campaign_gets_no_fields():
     given = uploaded(CampaignFactory(is_crm=True), FILE, columns={"0": "phone_number"})
 
     page = superuser().page(page_of(given, "columns"))
@@ -80,8 +80,6 @@ def test_a_crm_campaign_gets_no_fields() -> None:
     assert MAKE not in page
 
 
-# Numbers that are not valid
-
 NUMBERS = "phone\n22 555\n22 555 01 01\n101\n"
 
 
@@ -89,11 +87,11 @@ NUMBERS = "phone\n22 555\n22 555 01 01\n101\n"
     ("number", "is_one"),
     [("22 555", False), ("22 555 01 01", True), ("101", False), ("+44 20 7946 0018", True), ("+44 20", False)],
 )
-def test_a_valid_number_is_one_of_its_country(number: str, is_one: bool) -> None:
+def test_a_valid_number_is_one_of_its_country(number, is_one):
     assert is_valid(normalise(number, "PL")) is is_one
 
 
-def test_possible_numbers_are_imported_and_the_preview_marks_those_that_are_not_valid(campaign: Campaign) -> None:
+def test_possible_numbers_are_imported_and_the_preview_marks_those_that_are_not_valid(campaign):
     page = superuser().page(page_of(uploaded(campaign, NUMBERS), "columns"))
     import_text(campaign, NUMBERS)
 
@@ -102,7 +100,7 @@ def test_possible_numbers_are_imported_and_the_preview_marks_those_that_are_not_
     assert numbers_of(campaign) == ["22555", "+48225550101", "101"]
 
 
-def test_an_option_refuses_numbers_that_are_not_valid(campaign: Campaign) -> None:
+def test_an_option_refuses_numbers_that_are_not_valid(campaign):
     given = uploaded(campaign, NUMBERS)
     client = superuser()
 
@@ -122,10 +120,7 @@ def test_an_option_refuses_numbers_that_are_not_valid(campaign: Campaign) -> Non
     assert numbers_of(campaign) == ["+48225550101", "+48225550102"]
 
 
-# The audit log
-
-
-def test_an_import_is_one_entry_of_the_audit_log_and_records_keep_their_histories(committed_db: None) -> None:
+def test_an_import_is_one_entry_of_the_audit_log_and_records_keep_their_histories(committed_db):
     given = RecordImportFactory(file__data=b"phone_number\n+48225550101\n+48225550102\nx\n", file_size=40)
     queue_import(given, ACTOR)
 
@@ -138,7 +133,7 @@ def test_an_import_is_one_entry_of_the_audit_log_and_records_keep_their_historie
     assert RecordChange.objects.filter(action="import").count() == 2
 
 
-def test_the_log_reads_changes_of_records_by_an_index_without_those_of_imports() -> None:
+def test_the_log_reads_changes_of_records_by_an_index_without_those_of_imports():
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute(f"EXPLAIN SELECT * FROM {AuditLog._meta.db_table} ORDER BY at DESC LIMIT 50")

@@ -1,12 +1,11 @@
 """manage.py import_records, as a person at a terminal sees it."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError
 
-from campaigns.models import Campaign, Record, RecordImport
+from campaigns.models import Record, RecordImport
 from tests.campaigns.factories import RecordFactory
 from tests.campaigns.import_files import import_by_command as run
 from tests.campaigns.import_files import numbers_of
@@ -15,7 +14,7 @@ from tests.campaigns.import_files import numbers_of
 pytestmark = pytest.mark.usefixtures("committed_db", "own_storage")
 
 
-def test_an_import_by_command_is_counted_and_listed(campaign: Campaign, tmp_path: Path) -> None:
+def test_an_import_by_command_is_counted_and_listed(campaign, tmp_path):
     output = run(tmp_path, "phone;city\n225550101;Łódź\n225550101;Kraków\nx;\n")
 
     given = RecordImport.objects.get()
@@ -26,7 +25,7 @@ def test_an_import_by_command_is_counted_and_listed(campaign: Campaign, tmp_path
     assert (given.actor_kind, given.next_attempt_at) == ("system", None)
 
 
-def test_refused_rows_are_stored_with_the_import_or_in_the_named_file(campaign: Campaign, tmp_path: Path) -> None:
+def test_refused_rows_are_stored_with_the_import_or_in_the_named_file(campaign, tmp_path):
     errors, content = tmp_path / "errors.csv", "phone;city\n225550101;a\nabc;b\n"
     expected = "line;error;phone;city\n3;A phone number has no letters.;abc;b\n"
 
@@ -40,7 +39,7 @@ def test_refused_rows_are_stored_with_the_import_or_in_the_named_file(campaign: 
     assert (errors.read_text("utf-8-sig"), bool(second.error_file)) == (expected, False)
 
 
-def test_a_dry_run_counts_and_writes_refused_rows_only(campaign: Campaign, tmp_path: Path) -> None:
+def test_a_dry_run_counts_and_writes_refused_rows_only(campaign, tmp_path):
     RecordFactory.create(campaign=campaign, phone_number="+48225550101")
     errors = tmp_path / "errors.csv"
 
@@ -68,9 +67,7 @@ def test_a_dry_run_counts_and_writes_refused_rows_only(campaign: Campaign, tmp_p
         ("phone;city\n225550101;Łódź\n".encode("iso8859-2"), ["--encoding", "latin2"], ["+48225550101"], ["Łódź"]),
     ],
 )
-def test_options_say_how_the_file_is_read(
-    campaign: Campaign, tmp_path: Path, *, content: Any, arguments: list[str], numbers: list[str], cities: list[str]
-) -> None:
+def test_options_say_how_the_file_is_read(campaign, tmp_path, *, content, arguments, numbers, cities):
     run(tmp_path, content, *arguments)
 
     assert numbers_of(campaign) == numbers
@@ -102,9 +99,7 @@ def test_options_say_how_the_file_is_read(
     ],
     ids=range(7),
 )
-def test_a_wrong_option_or_file_shows_one_sentence_and_imports_nothing(
-    campaign: Campaign, tmp_path: Path, content: Any, arguments: tuple[str, ...], message: str
-) -> None:
+def test_a_wrong_option_or_file_shows_one_sentence_and_imports_nothing(campaign, tmp_path, content, arguments, message):
     with pytest.raises(CommandError) as refused:
         run(tmp_path, content, *arguments)
 
@@ -113,7 +108,7 @@ def test_a_wrong_option_or_file_shows_one_sentence_and_imports_nothing(
     assert not RecordImport.objects.exclude(state="failed").exists()
 
 
-def test_an_unknown_campaign_or_file_is_refused(campaign: Campaign, tmp_path: Path) -> None:
+def test_an_unknown_campaign_or_file_is_refused(campaign, tmp_path):
     for code, name, message in (
         ("NONE1", "x.csv", "There is no campaign NONE1"),
         ("DEMO1", "nothing.csv", "No such file"),

@@ -1,12 +1,9 @@
 """Events of imported records: one for each on request, in the transaction that adds the records."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from campaigns.importing import merge
-from campaigns.models import Campaign, Record
+from campaigns.models import Record
 from tests.campaigns.api_calls import RECORDS
 from tests.campaigns.import_files import import_by_command as run
 from tests.conftest import ApiClient
@@ -14,16 +11,15 @@ from tests.telephony.factories import AgentFactory
 from tests.webhooks.factories import WebhookFactory
 from webhooks import outbox
 from webhooks.event_types import EventType
-from webhooks.models import Event, Webhook
+from webhooks.models import Event
 
 CREATED = EventType.OUTBOUND_RECORD_CREATED
 
 
 @pytest.fixture
-def webhook(committed_db: None, campaign: Campaign) -> Webhook:
+def webhook(committed_db, campaign):
     """A webhook for new records."""
-    webhook: Webhook = WebhookFactory(actions=[CREATED])
-    return webhook
+    return WebhookFactory(actions=[CREATED])
 
 
 def recorded() -> list[Event]:
@@ -31,15 +27,13 @@ def recorded() -> list[Event]:
 
 
 @pytest.mark.parametrize(("arguments", "added"), [((), 1), (("--events", "--dry-run"), 0)])
-def test_an_import_without_the_option_or_a_dry_run_records_no_event(
-    webhook: Webhook, tmp_path: Path, arguments: tuple[str, ...], added: int
-) -> None:
+def test_an_import_without_the_option_or_a_dry_run_records_no_event(webhook, tmp_path, arguments, added):
     run(tmp_path, "phone\n225550101\n", *arguments)
 
     assert (Record.objects.count(), recorded(), webhook.deliveries.count()) == (added, [], 0)
 
 
-def test_each_added_record_has_one_event_in_the_order_of_the_file(webhook: Webhook, tmp_path: Path) -> None:
+def test_each_added_record_has_one_event_in_the_order_of_the_file(webhook, tmp_path):
     printed = run(tmp_path, "phone\n225550103\nnonsense\n225550101\n225550103\n225550102\n", "--events")
 
     assert [event.payload["phone_number"] for event in recorded()] == ["225550103", "225550101", "225550102"]
@@ -51,9 +45,7 @@ def test_each_added_record_has_one_event_in_the_order_of_the_file(webhook: Webho
     assert "An event was recorded for each record." in printed
 
 
-def test_the_event_of_an_imported_record_equals_that_of_the_api(
-    webhook: Webhook, tmp_path: Path, credential: str
-) -> None:
+def test_the_event_of_an_imported_record_equals_that_of_the_api(webhook, tmp_path, credential):
     AgentFactory(login="agent1")
     login, _, secret = credential.partition(":")
     added = {"phone_number": "22 555 01 01", "system_status": "MY_RECORD", "agent_login": "agent1"}
@@ -71,10 +63,8 @@ def test_the_event_of_an_imported_record_equals_that_of_the_api(
     assert plain["phone_number"] == "22 555 01 03"
 
 
-def test_an_import_that_fails_at_its_end_records_no_event(
-    webhook: Webhook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*args: Any) -> None:
+def test_an_import_that_fails_at_its_end_records_no_event(webhook, tmp_path, monkeypatch):
+    def fail(*args):
         raise RuntimeError("at the last moment")
 
     monkeypatch.setattr("campaigns.importing.import_run.finish_import", fail)
@@ -85,15 +75,13 @@ def test_an_import_that_fails_at_its_end_records_no_event(
     assert (Record.objects.count(), recorded(), webhook.deliveries.count()) == (0, [], 0)
 
 
-def test_events_take_one_statement_for_each_slice(
-    webhook: Webhook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_events_take_one_statement_for_each_slice(webhook, tmp_path, monkeypatch):
     """There is no loop over the records: a million of them take fifty statements."""
     monkeypatch.setattr(merge, "_SLICE_ROWS", 1_000)
     statements = []
     record_from_query = outbox.record_from_query
 
-    def count(*args: Any, **more: Any) -> None:
+    def count(*args, **more):
         statements.append(args)
         record_from_query(*args, **more)
 
@@ -105,7 +93,7 @@ def test_events_take_one_statement_for_each_slice(
     assert [event.payload["phone_number"] for event in recorded()] == [f"22{number:07}" for number in range(3_000)]
 
 
-def test_allowed_duplicates_have_events(webhook: Webhook, tmp_path: Path) -> None:
+def test_allowed_duplicates_have_events(webhook, tmp_path):
     run(tmp_path, "phone\n225550101\n225550101\n", "--events", "--allow-duplicates")
 
     ids = Record.objects.values_list("pk", flat=True)

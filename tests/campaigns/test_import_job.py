@@ -42,7 +42,7 @@ def queued(campaign: Campaign, content: str = "phone\n225550101\nx\n", **values:
     return given
 
 
-def test_a_duration_is_never_negative(campaign: Campaign) -> None:
+def test_a_duration_is_never_negative(campaign):
     now = timezone.now()
 
     assert RecordImport(started_at=now, finished_at=now - timedelta(seconds=10)).seconds == 0
@@ -63,7 +63,7 @@ def lose_its_worker(given: RecordImport) -> None:
     RecordImport.objects.filter(pk=given.pk).update(next_attempt_at=timezone.now())
 
 
-def test_a_queued_import_is_sent_to_a_worker_and_finished(campaign: Campaign, sent: list[Any]) -> None:
+def test_a_queued_import_is_sent_to_a_worker_and_finished(campaign, sent):
     given = queued(campaign)
     assert sent == [("campaigns.import_records", given.pk)]
 
@@ -74,26 +74,17 @@ def test_a_queued_import_is_sent_to_a_worker_and_finished(campaign: Campaign, se
         assert file.read().decode("utf-8-sig") == "line,error,phone\r\n3,A phone number has no letters.,x\r\n"
 
 
-def test_an_import_runs_once(campaign: Campaign) -> None:
-    given = queued(campaign, duplicates=RecordImport.Duplicates.ALLOW)
-
-    for _ in range(2):
-        tasks.import_records(given.pk)
-
-    assert Record.objects.count() == 1
-
-
-def test_progress_is_visible_before_the_records(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_visible_before_the_records(campaign, monkeypatch):
     monkeypatch.setattr(due_work, "PROGRESS_SECONDS", 0.01)
     given = queued(campaign, many_numbers(5000))
     seen: list[tuple[str, int, int]] = []
 
-    def look() -> None:
+    def look():
         assert wait_until(lambda: RecordImport.objects.get(pk=given.pk).read_count)
         now = RecordImport.objects.get(pk=given.pk)
         seen.append((now.state, now.read_count, Record.objects.count()))
 
-    def look_and_finish(claim: Any, values: Any) -> None:
+    def look_and_finish(claim, values):
         at_once([look])
         finish_import(claim, values)
 
@@ -105,7 +96,7 @@ def test_progress_is_visible_before_the_records(campaign: Campaign, monkeypatch:
 
 
 @pytest.mark.slow("starts a worker")
-def test_a_killed_worker_adds_nothing_and_another_imports_all(campaign: Campaign, tmp_path: Path) -> None:
+def test_a_killed_worker_adds_nothing_and_another_imports_all(campaign, tmp_path):
     given = queued(campaign, many_numbers())
     worker = start_worker(given, tmp_path)
     wait_for_insert()
@@ -147,7 +138,7 @@ def is_merging() -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def test_an_import_of_a_killed_command_fails(campaign: Campaign) -> None:
+def test_an_import_of_a_killed_command_fails(campaign):
     given = upload(campaign, "phone\n")
     RecordImport.objects.filter(pk=given.pk).update(file="", state=State.RUNNING)
     lose_its_worker(given)
@@ -158,12 +149,12 @@ def test_an_import_of_a_killed_command_fails(campaign: Campaign) -> None:
     assert message.startswith("The command ended before the import did;")
 
 
-def test_a_lost_database_connection_repeats_the_import(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_database_connection_repeats_the_import(campaign, monkeypatch):
     given = queued(campaign)
 
     merge = Merge.merge
 
-    def go_away(self: Merge) -> Any:
+    def go_away(self):
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_backend_pid()")
             (pid,) = cursor.fetchone()
@@ -186,11 +177,11 @@ def terminate(pid: int) -> None:
         cursor.execute("SELECT pg_terminate_backend(%s)", [pid])
 
 
-def test_a_worker_without_its_lease_adds_nothing(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_without_its_lease_adds_nothing(campaign, monkeypatch):
     given = queued(campaign)
     merge = Merge.merge
 
-    def lose_it(self: Merge) -> Any:
+    def lose_it(self):
         at_once([lambda: lose_its_worker(given)])
         return merge(self)
 
@@ -201,10 +192,10 @@ def test_a_worker_without_its_lease_adds_nothing(campaign: Campaign, monkeypatch
     assert (given.state, Record.objects.count()) == (State.RUNNING, 0)
 
 
-def test_a_failed_import_can_be_queued_again(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_import_can_be_queued_again(campaign, monkeypatch):
     given = queued(campaign)
 
-    def fail(*args: Any) -> None:
+    def fail(*args):
         raise RuntimeError("secret details")
 
     with monkeypatch.context() as patched:
@@ -217,7 +208,7 @@ def test_a_failed_import_can_be_queued_again(campaign: Campaign, monkeypatch: py
     assert (worked_on(given), given.added_count) == ((State.FINISHED, ""), 1)
 
 
-def test_a_missing_file_fails_the_import(campaign: Campaign) -> None:
+def test_a_missing_file_fails_the_import(campaign):
     given = queued(campaign)
     Path(given.file.path).unlink()
 
@@ -225,7 +216,7 @@ def test_a_missing_file_fails_the_import(campaign: Campaign) -> None:
 
 
 @pytest.mark.parametrize("state", [State.QUEUED, State.RUNNING, State.FINISHED])
-def test_an_import_is_queued_once(campaign: Campaign, state: str) -> None:
+def test_an_import_is_queued_once(campaign, state):
     given = upload(campaign, "phone\n")
     RecordImport.objects.filter(pk=given.pk).update(state=state)
 
@@ -233,7 +224,7 @@ def test_an_import_is_queued_once(campaign: Campaign, state: str) -> None:
         queue_import(given, ACTOR)
 
 
-def test_the_error_file_of_a_dead_attempt_is_replaced(campaign: Campaign) -> None:
+def test_the_error_file_of_a_dead_attempt_is_replaced(campaign):
     given = queued(campaign)
     name = given.error_file.field.generate_filename(given, f"{given.pk}-not-imported.csv")
     given.error_file.storage.save(name, ContentFile(b"old"))
@@ -245,7 +236,7 @@ def test_the_error_file_of_a_dead_attempt_is_replaced(campaign: Campaign) -> Non
         assert b"no letters" in file.read()
 
 
-def test_old_files_are_deleted_and_counts_stay(campaign: Campaign) -> None:
+def test_old_files_are_deleted_and_counts_stay(campaign):
     old, new = queued(campaign), queued(campaign, "phone\ny\n")
     for given in (old, new):
         tasks.import_records(given.pk)

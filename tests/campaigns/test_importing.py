@@ -6,7 +6,7 @@ import pytest
 
 from callcentre.core.errors import Invalid
 from campaigns.importing.merge import Totals
-from campaigns.models import AdditionalNumber, Campaign, Record, RecordChange, RecordImport
+from campaigns.models import AdditionalNumber, Record, RecordChange, RecordImport
 from tests.campaigns.api_calls import status_of
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.campaigns.import_files import facts_of, field_values, import_text, numbers_of
@@ -20,7 +20,7 @@ ALLOW = RecordImport.Duplicates.ALLOW
 # Columns
 
 
-def test_headers_are_recognised_in_both_languages_and_any_spelling(campaign: Campaign) -> None:
+def test_headers_are_recognised_in_both_languages_and_any_spelling(campaign):
     import_text(campaign, "First Name;Numer telefonu;CITY;Identyfikator\nJan;225550101;Łódź;A-1\n")
 
     record = Record.objects.get(campaign=campaign)
@@ -28,7 +28,7 @@ def test_headers_are_recognised_in_both_languages_and_any_spelling(campaign: Cam
     assert sorted(record.fields.values()) == ["Jan", "Łódź"]
 
 
-def test_a_field_of_the_campaign_precedes_a_synonym() -> None:
+def test_a_field_of_the_campaign_precedes_a_synonym():
     campaign = CampaignFactory.create(fields=["number"])
 
     import_text(campaign, "telefon,number\n225550101,17\n")
@@ -46,14 +46,14 @@ def test_a_field_of_the_campaign_precedes_a_synonym() -> None:
         ("status,status_id,phone_number", "Two columns are read as status."),
     ],
 )
-def test_invalid_columns_are_refused(campaign: Campaign, columns: str, message: str) -> None:
+def test_invalid_columns_are_refused(campaign, columns, message):
     with pytest.raises(Invalid) as refused:
         import_text(campaign, "a,b,c\n225550101,x,y\n", columns=columns)
 
     assert refused.value.messages == [message]
 
 
-def test_numbers_can_be_imported_into_a_crm_campaign_and_fields_cannot() -> None:
+def test_numbers_can_be_imported_into_a_crm_campaign_and_fields_cannot():
     campaign = CampaignFactory.create(crm=True, fields=["city"])
 
     outcome = import_text(campaign, "phone,city\n225550101,Łódź\n")
@@ -63,7 +63,7 @@ def test_numbers_can_be_imported_into_a_crm_campaign_and_fields_cannot() -> None
         import_text(campaign, "phone,city\n225550101,Łódź\n", columns="phone_number,city")
 
 
-def test_every_column_is_imported(campaign: Campaign) -> None:
+def test_every_column_is_imported(campaign):
     agent = AgentFactory.create(login="anna")
     status = status_of(campaign, "MY_RECORD")
     content = (
@@ -84,7 +84,7 @@ def test_every_column_is_imported(campaign: Campaign) -> None:
     assert numbers == [("22 555 01 02", "+48225550102"), ("22 555 01 03", "+48225550103")]
 
 
-def test_a_record_without_a_status_is_to_be_called(campaign: Campaign) -> None:
+def test_a_record_without_a_status_is_to_be_called(campaign):
     import_text(campaign, "phone,status\n225550101,\n")
 
     record = Record.objects.get(campaign=campaign)
@@ -92,7 +92,7 @@ def test_a_record_without_a_status_is_to_be_called(campaign: Campaign) -> None:
 
 
 @pytest.mark.parametrize("spelling", ["id", "name", "lower case", "dictionary", "dictionary id", "system status"])
-def test_a_status_is_found_by_any_of_its_names(campaign: Campaign, spelling: str) -> None:
+def test_a_status_is_found_by_any_of_its_names(campaign, spelling):
     status = status_of(campaign, "NO_CALL")
     assert status.dictionary_status is not None
     dictionary_name = status.dictionary_status.name
@@ -107,7 +107,7 @@ def test_a_status_is_found_by_any_of_its_names(campaign: Campaign, spelling: str
     assert Record.objects.get(campaign=campaign).status == status
 
 
-def test_several_columns_may_hold_additional_numbers(campaign: Campaign) -> None:
+def test_several_columns_may_hold_additional_numbers(campaign):
     import_text(campaign, 'phone;phone2;telefon 3\n225550101;225550102|225550103;"tel:+48225550104;ext=5"\n')
 
     additional = AdditionalNumber.objects.filter(campaign=campaign).order_by("id").values_list("number", flat=True)
@@ -115,7 +115,7 @@ def test_several_columns_may_hold_additional_numbers(campaign: Campaign) -> None
 
 
 @pytest.mark.parametrize("cell", ["48225550101.0", "'+48225550101", "\u200e+48 22 555 01 01\u00a0"])
-def test_numbers_rewritten_by_spreadsheets_are_restored(campaign: Campaign, cell: str) -> None:
+def test_numbers_rewritten_by_spreadsheets_are_restored(campaign, cell):
     import_text(campaign, f"phone\n{cell}\n", encoding="utf-8")
 
     assert numbers_of(campaign) == ["+48225550101"]
@@ -155,9 +155,7 @@ NOT_ONE_LINE = 'Field "identifier" must be one line, without control characters.
         ("phone,city", "225550101,a,b", "The row has 3 columns, the first row has 2."),
     ],
 )
-def test_a_row_that_breaks_a_rule_is_refused_with_its_reason(
-    campaign: Campaign, header: str, cells: str, message: str
-) -> None:
+def test_a_row_that_breaks_a_rule_is_refused_with_its_reason(campaign, header, cells, message):
     outcome = import_text(campaign, f"{header}\n{cells}\n", delimiter=",")
 
     assert outcome.messages == [message]
@@ -165,7 +163,7 @@ def test_a_row_that_breaks_a_rule_is_refused_with_its_reason(
     assert not Record.objects.filter(campaign=campaign).exists()
 
 
-def test_all_faults_of_a_row_are_named(campaign: Campaign) -> None:
+def test_all_faults_of_a_row_are_named(campaign):
     RecordFactory.create(campaign=campaign, identifier="A-1")
 
     outcome = import_text(campaign, "phone,agent,order,identifier\nabc,nobody,x,A-1\n")
@@ -178,7 +176,7 @@ def test_all_faults_of_a_row_are_named(campaign: Campaign) -> None:
     ]
 
 
-def test_refused_rows_are_written_unchanged_and_the_others_are_imported(campaign: Campaign) -> None:
+def test_refused_rows_are_written_unchanged_and_the_others_are_imported(campaign):
     content = 'phone;city\n225550101;"a;\nb"\nabc;"x ""y"";\nz"\n225550102;ok\nx;\n'
 
     outcome = import_text(campaign, content)
@@ -190,7 +188,7 @@ def test_refused_rows_are_written_unchanged_and_the_others_are_imported(campaign
     ]
 
 
-def test_the_error_file_has_no_formula_and_can_be_imported_when_it_is_corrected(campaign: Campaign) -> None:
+def test_the_error_file_has_no_formula_and_can_be_imported_when_it_is_corrected(campaign):
     outcome = import_text(campaign, "phone;=1+1;city\n=cmd|' /C calc'!A0;@x;'=1+1\nx;-5;it's\n")
 
     assert [row[2:] for row in outcome.errors] == [["'=cmd|' /C calc'!A0", "'@x", "'=1+1"], ["x", "-5", "it's"]]
@@ -204,7 +202,7 @@ def test_the_error_file_has_no_formula_and_can_be_imported_when_it_is_corrected(
 # Duplicates and identifiers
 
 
-def test_numbers_of_the_campaign_are_left_out_in_any_spelling(campaign: Campaign) -> None:
+def test_numbers_of_the_campaign_are_left_out_in_any_spelling(campaign):
     RecordFactory.create(campaign=campaign, phone_number="+48 22 555 01 01")
 
     outcome = import_text(campaign, "phone\n0048225550101\n22 555 01 02\n(22) 555-01-02\n")
@@ -214,14 +212,14 @@ def test_numbers_of_the_campaign_are_left_out_in_any_spelling(campaign: Campaign
     assert outcome.messages == ["The campaign already has this number.", "An earlier row of the file has this number."]
 
 
-def test_a_number_of_another_campaign_or_an_additional_one_is_no_duplicate(campaign: Campaign) -> None:
+def test_a_number_of_another_campaign_or_an_additional_one_is_no_duplicate(campaign):
     RecordFactory.create(phone_number="+48225550101", identifier="A-1")
 
     rows = "225550101;225550102;A-1\n225550102;225550101;\n"
     assert import_text(campaign, f"phone;phone2;identifier\n{rows}").totals == Totals(read=2, added=2)
 
 
-def test_duplicates_may_be_allowed_and_the_oldest_stays_primary(campaign: Campaign) -> None:
+def test_duplicates_may_be_allowed_and_the_oldest_stays_primary(campaign):
     old = RecordFactory.create(campaign=campaign, phone_number="+48225550101")
 
     outcome = import_text(campaign, "phone\n22 555 01 01\n225550102\n225550102\n225550102\n", duplicates=ALLOW)
@@ -233,7 +231,7 @@ def test_duplicates_may_be_allowed_and_the_oldest_stays_primary(campaign: Campai
     assert records[0] == old
 
 
-def test_identifiers_are_unique_against_the_campaign_and_inside_the_file(campaign: Campaign) -> None:
+def test_identifiers_are_unique_against_the_campaign_and_inside_the_file(campaign):
     RecordFactory.create(campaign=campaign, identifier="A-1")
 
     rows = "225550101,A-1\n225550102,A-2\n225550103,A-2\n225550104,\n225550105,\n"
@@ -248,7 +246,7 @@ def test_identifiers_are_unique_against_the_campaign_and_inside_the_file(campaig
 
 
 @pytest.mark.parametrize("duplicates", [RecordImport.Duplicates.SKIP, ALLOW])
-def test_a_refused_row_reserves_no_number_and_identifier(campaign: Campaign, duplicates: str) -> None:
+def test_a_refused_row_reserves_no_number_and_identifier(campaign, duplicates):
     RecordFactory.create(campaign=campaign, identifier="A-1")
     content = "phone,identifier\n225550101,A-1\n225550101,A-2\n22555x,A-3\n225550102,A-3\n"
 
@@ -259,7 +257,7 @@ def test_a_refused_row_reserves_no_number_and_identifier(campaign: Campaign, dup
     assert outcome.totals == Totals(read=4, added=2, faulty=2)
 
 
-def test_the_first_row_with_an_identifier_is_added_even_as_a_duplicate(campaign: Campaign) -> None:
+def test_the_first_row_with_an_identifier_is_added_even_as_a_duplicate(campaign):
     RecordFactory.create(campaign=campaign, phone_number="+48225550101")
 
     outcome = import_text(campaign, "phone,identifier\n225550101,A-1\n225550102,A-1\n", duplicates=ALLOW)
@@ -269,16 +267,7 @@ def test_the_first_row_with_an_identifier_is_added_even_as_a_duplicate(campaign:
     assert outcome.totals == Totals(read=2, added=1, faulty=1)
 
 
-def test_importing_the_same_file_twice_adds_nothing(campaign: Campaign) -> None:
-    content = "phone,identifier\n225550101,A-1\n225550102,A-2\n"
-    import_text(campaign, content)
-
-    outcome = import_text(campaign, content)
-
-    assert outcome.totals == Totals(read=2, duplicates=2)
-
-
-def test_more_rows_than_one_slice_keep_their_order(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_rows_than_one_slice_keep_their_order(campaign, monkeypatch):
     monkeypatch.setattr("campaigns.importing.merge._SLICE_ROWS", 100)
     rows = "".join(f"22{number % 900:07},{number}\n" for number in range(1000))
 
@@ -290,10 +279,7 @@ def test_more_rows_than_one_slice_keep_their_order(campaign: Campaign, monkeypat
     assert [row[0] for row in outcome.errors] == [str(line) for line in range(902, 1002)]
 
 
-# History
-
-
-def test_every_imported_record_has_one_entry_in_its_history(campaign: Campaign) -> None:
+def test_every_imported_record_has_one_entry_in_its_history(campaign):
     RecordFactory.create(campaign=campaign, phone_number="+48225550101")
 
     import_text(campaign, "phone,status\n225550101,\n225550102,NO_CALL\n")

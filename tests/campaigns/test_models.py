@@ -40,9 +40,7 @@ def refuses(constraint: str) -> Any:
         *((1, None, True, False), (-2, -1, True, False), (-1, 1, False, False)),
     ],
 )
-def test_a_campaign_is_diallable_only_if_active_and_within_its_dates(
-    start: int, end: int | None, is_active: bool, expected: bool
-) -> None:
+def test_a_campaign_is_diallable_only_if_active_and_within_its_dates(start, end, is_active, expected):
     today = date(2030, 6, 1)
     end_date = None if end is None else today + timedelta(days=end)
     CampaignFactory(start_date=today + timedelta(days=start), end_date=end_date, is_active=is_active)
@@ -65,7 +63,7 @@ def test_a_campaign_is_diallable_only_if_active_and_within_its_dates(
         ("campaign_ratios_in_order", {"predictive_min_calls": 2, "predictive_max_calls": 1}),
     ],
 )
-def test_the_database_refuses_a_campaign_or_record_that_breaks_a_rule(constraint: str, values: dict[str, Any]) -> None:
+def test_the_database_refuses_a_campaign_or_record_that_breaks_a_rule(constraint, values):
     RecordFactory()
     model = Record if constraint.startswith("record") else Campaign
 
@@ -73,7 +71,7 @@ def test_the_database_refuses_a_campaign_or_record_that_breaks_a_rule(constraint
         model._default_manager.update(**values)
 
 
-def test_no_id_is_generated_when_all_numbers_are_taken() -> None:
+def test_no_id_is_generated_when_all_numbers_are_taken():
     with connection.cursor() as cursor:
         cursor.execute(
             'INSERT INTO campaigns_campaign (code, name, dialer, is_crm, is_active, start_date, "order", parity,'
@@ -86,7 +84,7 @@ def test_no_id_is_generated_when_all_numbers_are_taken() -> None:
     assert [fault.code for fault in caught.value.faults] == [ErrorCode.CAMPAIGN_IDS_EXHAUSTED]
 
 
-def test_a_new_dictionary_status_is_added_to_new_campaigns_with_its_marks_and_not_to_older_ones() -> None:
+def test_a_new_dictionary_status_is_added_to_new_campaigns_with_its_marks_and_not_to_older_ones():
     campaign = CampaignFactory()
     entry = DictionaryStatusFactory(name="Sold", is_success=True, is_wrong_number=True)
 
@@ -96,17 +94,14 @@ def test_a_new_dictionary_status_is_added_to_new_campaigns_with_its_marks_and_no
 
 
 @pytest.mark.parametrize("name", ["name", "dictionary_status"])
-def test_a_campaign_has_each_status_once(name: str) -> None:
+def test_a_campaign_has_each_status_once(name):
     status = CampaignFactory().statuses.first()
 
     with refuses("recordstatus_.*_is_unique"), transaction.atomic():
         RecordStatusFactory(campaign=status.campaign, **{name: getattr(status, name)})
 
 
-# Records
-
-
-def test_the_database_has_one_primary_record_for_a_number_and_campaign() -> None:
+def test_the_database_has_one_primary_record_for_a_number_and_campaign():
     record = RecordFactory()
     RecordFactory(campaign=record.campaign, phone_number=record.phone_number, duplicate=True)
     RecordFactory(phone_number=record.phone_number)
@@ -122,7 +117,7 @@ def added(campaign: Campaign, **values: Any) -> Record:
     return Record.objects.get()
 
 
-def test_a_new_record_has_the_first_status_to_call_or_none() -> None:
+def test_a_new_record_has_the_first_status_to_call_or_none():
     campaign = CampaignFactory()
     first = RecordStatusFactory(campaign=campaign, system_status=SystemStatus.TO_CALL, order=1)
 
@@ -135,10 +130,7 @@ def test_a_new_record_has_the_first_status_to_call_or_none() -> None:
     assert (record.status, record.system_status) == (None, "TO_CALL")
 
 
-# Removing
-
-
-def test_removing_the_primary_record_promotes_the_oldest_of_its_number_in_the_campaign() -> None:
+def test_removing_the_primary_record_promotes_the_oldest_of_its_number_in_the_campaign():
     primary, other = RecordFactory.create_batch(2, phone_number="221234567")
     duplicates = [(other.campaign, "221234567"), *[(primary.campaign, "22 1234567")] * 3]
     elsewhere, first, second, third = (
@@ -152,7 +144,7 @@ def test_removing_the_primary_record_promotes_the_oldest_of_its_number_in_the_ca
     assert found == [(other.pk, True), (elsewhere.pk, False), (second.pk, True), (third.pk, False)]
 
 
-def test_a_record_in_a_live_call_is_not_removed() -> None:
+def test_a_record_in_a_live_call_is_not_removed():
     record = RecordFactory(in_live_call=True)
 
     with pytest.raises(Conflict):
@@ -163,7 +155,7 @@ def test_a_record_in_a_live_call_is_not_removed() -> None:
 # History
 
 
-def test_history_keeps_the_names_of_removed_statuses() -> None:
+def test_history_keeps_the_names_of_removed_statuses():
     campaign = CampaignFactory()
     status = RecordStatusFactory(campaign=campaign, name="Vip")
     record = RecordFactory(campaign=campaign, status=status, system_status=status.system_status)
@@ -176,7 +168,7 @@ def test_history_keeps_the_names_of_removed_statuses() -> None:
     assert (change.from_status, change.to_status) == ("Vip", "To be called")
 
 
-def test_a_refused_edit_does_not_reserve_the_identifier() -> None:
+def test_a_refused_edit_does_not_reserve_the_identifier():
     campaign = CampaignFactory()
     first, second = RecordFactory.create_batch(2, campaign=campaign)
     edits = [
@@ -190,14 +182,14 @@ def test_a_refused_edit_does_not_reserve_the_identifier() -> None:
     assert Record.objects.get(identifier="ID-1") == second
 
 
-def test_history_is_listed_newest_first() -> None:
+def test_history_is_listed_newest_first():
     record = RecordFactory()
     first, second = RecordChangeFactory.create_batch(2, record=record)
 
     assert list(record.history.all()) == [second, first]
 
 
-def test_fields_keep_their_values_when_they_are_renamed() -> None:
+def test_fields_keep_their_values_when_they_are_renamed():
     campaign = CampaignFactory(fields=["city"])
     record = added(campaign, fields={"city": "Łódź"})
 
@@ -207,13 +199,13 @@ def test_fields_keep_their_values_when_they_are_renamed() -> None:
     assert (name, record.fields[key]) == ("town", "Łódź")
 
 
-def test_an_inactive_agent_may_be_assigned() -> None:
+def test_an_inactive_agent_may_be_assigned():
     agent = AgentFactory(login="anna", left=True)
 
     assert added(CampaignFactory(), agent_login="anna").agent == agent
 
 
-def test_a_status_in_use_cannot_be_deleted() -> None:
+def test_a_status_in_use_cannot_be_deleted():
     record = RecordFactory()
 
     with pytest.raises(ProtectedError):

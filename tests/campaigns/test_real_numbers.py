@@ -21,15 +21,13 @@ DEFAULT = "PL"
 
 
 @pytest.fixture(scope="module")
-def numbers() -> list[RealNumber]:
+def numbers():
     return list(real_numbers())
 
 
 @pytest.mark.slow("runs many examples")
 @pytest.mark.parametrize("kind", SPELLINGS)
-def test_every_number_imported_in_one_spelling_is_stored_in_its_normal_form(
-    db: None, numbers: list[RealNumber], kind: str
-) -> None:
+def test_every_number_imported_in_one_spelling_is_stored_in_its_normal_form(db, numbers, kind):
     some = [number for number in numbers if number.kind == kind]
 
     totals = imported(some)
@@ -41,7 +39,7 @@ def test_every_number_imported_in_one_spelling_is_stored_in_its_normal_form(
 
 @pytest.mark.trial
 @pytest.mark.slow("tries numbers of all countries")
-def test_every_spelling_finds_the_number(api: Any, numbers: list[RealNumber]) -> None:
+def test_every_spelling_finds_the_number(api, numbers):
     imported([number for number in numbers if number.kind == "international"])
     found = dict(Record.objects.values_list("id", "number"))
 

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from callcentre.core.errors import ErrorCode as E
-from campaigns.models import AdditionalNumber, Campaign, Record, RecordChange
+from campaigns.models import AdditionalNumber, Record, RecordChange
 from tests.campaigns.api_calls import NUMBER, add, edit, faults, read, status_id
 from tests.campaigns.factories import AdditionalNumberFactory, RecordFactory
-from tests.conftest import ApiClient
 from tests.telephony.factories import AgentFactory
 
 pytestmark = pytest.mark.django_db
@@ -16,9 +15,7 @@ WITH_FIELDS, SEARCH = "?include_record_fields=1", "?search_in_additional_numbers
 
 
 @pytest.mark.parametrize("empty", ["", None])
-def test_an_edit_changes_only_given_values_and_an_empty_field_is_cleared(
-    empty: Any, api: ApiClient, campaign: Campaign
-) -> None:
+def test_an_edit_changes_only_given_values_and_an_empty_field_is_cleared(empty, api, campaign):
     add(api, identifier="ID-7", order=5, record_fields={"city": "Łódź", "first_name": "Ewa"})
     before = read(api, query=WITH_FIELDS).json()
 
@@ -31,7 +28,7 @@ def test_an_edit_changes_only_given_values_and_an_empty_field_is_cleared(
     assert read(api, query=WITH_FIELDS).json()["record_fields"] == {"city": "", "first_name": "Ewa"}
 
 
-def test_null_keeps_a_value_and_an_empty_string_clears_it(api: ApiClient, campaign: Campaign) -> None:
+def test_null_keeps_a_value_and_an_empty_string_clears_it(api, campaign):
     AgentFactory(login="anna")
     add(api, agent_login="anna", next_call_date="2030-07-01 12:00", identifier="ID-7", order=5)
     before = read(api).json()
@@ -45,7 +42,7 @@ def test_null_keeps_a_value_and_an_empty_string_clears_it(api: ApiClient, campai
     assert read(api).json() == before | dict.fromkeys((*names, "agent_name"), "")
 
 
-def test_an_edit_cannot_clear_the_agent_and_next_call_of_my_record(api: ApiClient, campaign: Campaign) -> None:
+def test_an_edit_cannot_clear_the_agent_and_next_call_of_my_record(api, campaign):
     record = RecordFactory(campaign=campaign, phone_number=NUMBER, of_agent=True)
 
     wrong = {("agent_login", E.AGENT_REQUIRED), ("next_call_date", E.NEXT_CALL_REQUIRED)}
@@ -53,7 +50,7 @@ def test_an_edit_cannot_clear_the_agent_and_next_call_of_my_record(api: ApiClien
     assert Record.objects.get(pk=record.pk).agent == record.agent
 
 
-def test_a_record_can_be_edited_unless_it_is_in_a_live_call(api: ApiClient, campaign: Campaign) -> None:
+def test_a_record_can_be_edited_unless_it_is_in_a_live_call(api, campaign):
     record = RecordFactory(campaign=campaign, phone_number=NUMBER, in_live_call=True)
     RecordFactory(campaign=campaign, phone_number="22 765 43 21", of_lost_call=True)
 
@@ -65,7 +62,7 @@ def test_a_record_can_be_edited_unless_it_is_in_a_live_call(api: ApiClient, camp
     assert edit(api, "22 765 43 21", status_id=status_id(campaign, "CALL")).status_code == 204
 
 
-def test_a_number_of_two_records_edits_neither(api: ApiClient, campaign: Campaign) -> None:
+def test_a_number_of_two_records_edits_neither(api, campaign):
     RecordFactory(campaign=campaign, phone_number=NUMBER)
     RecordFactory(campaign=campaign, phone_number="22-123-45-67", duplicate=True)
     for _ in range(2):
@@ -76,7 +73,7 @@ def test_a_number_of_two_records_edits_neither(api: ApiClient, campaign: Campaig
     assert not Record.objects.filter(order=5).exists()
 
 
-def test_an_edit_searches_additional_numbers_on_request(api: ApiClient, campaign: Campaign) -> None:
+def test_an_edit_searches_additional_numbers_on_request(api, campaign):
     record = AdditionalNumberFactory(record__campaign=campaign, phone_number="601000001").record
 
     assert edit(api, "601000001", order=5).status_code == 404
@@ -85,7 +82,7 @@ def test_an_edit_searches_additional_numbers_on_request(api: ApiClient, campaign
     assert record.order == 5
 
 
-def test_an_edit_replaces_the_additional_numbers_and_says_so_in_the_history(api: ApiClient, campaign: Campaign) -> None:
+def test_an_edit_replaces_the_additional_numbers_and_says_so_in_the_history(api, campaign):
     add(api, additional_numbers=["601000001", "601000002"])
 
     edit(api, additional_numbers=["601 000 003"])
@@ -96,7 +93,7 @@ def test_an_edit_replaces_the_additional_numbers_and_says_so_in_the_history(api:
     assert RecordChange.objects.filter(action="edit").count() == 2
 
 
-def test_an_edit_refuses_the_identifier_of_another_record(api: ApiClient, campaign: Campaign) -> None:
+def test_an_edit_refuses_the_identifier_of_another_record(api, campaign):
     RecordFactory(campaign=campaign, identifier="ID-1")
     add(api, identifier="ID-7")
 
@@ -104,7 +101,7 @@ def test_an_edit_refuses_the_identifier_of_another_record(api: ApiClient, campai
     assert edit(api, identifier="ID-7", order=1).status_code == 204
 
 
-def test_the_history_has_actor_changes_and_both_statuses(api: ApiClient, campaign: Campaign) -> None:
+def test_the_history_has_actor_changes_and_both_statuses(api, campaign):
     add(api)
     values: dict[str, Any] = {"status_id": status_id(campaign, "NO_CALL"), "order": 5}
     edit(api, **values)

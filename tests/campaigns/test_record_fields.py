@@ -14,7 +14,7 @@ from campaigns.verbs import new_records, record_edits
 STATUS = StatusFact(7, "To be called", "TO_CALL", None)
 
 
-def test_composed_statements() -> None:
+def test_composed_statements():
     statements = {
         "Read a record": record_rows.SELECT,
         "Add records": new_records.INSERT,
@@ -27,7 +27,7 @@ def test_composed_statements() -> None:
     assert f"{composed}\n" == Path(__file__).with_name("record_fields.sql").read_text()
 
 
-def test_accepted_names_of_each_input() -> None:
+def test_accepted_names_of_each_input():
     batch_edit = {"status_id", "dictionary_status_id", "agent_login", "next_call_date", "record_fields"}
     more = {"identifier", "order", "additional_numbers"}
     assert RecordEditInput.plan().keys() == batch_edit
@@ -35,7 +35,7 @@ def test_accepted_names_of_each_input() -> None:
     assert RecordInput.plan().keys() == batch_edit | more | {"phone_number"}
 
 
-def test_differences_for_the_history() -> None:
+def test_differences_for_the_history():
     before = Draft(STATUS, 3, "anna", {"1": "Gdynia", "2": "Ala"}, order=5)
     after = Draft(STATUS, None, "", {"1": "Sopot", "2": "Ala"}, order=5, next_call_at=datetime(2030, 7, 1, tzinfo=UTC))
     assert differences(RECORD_FIELDS, before, after) == {

@@ -7,11 +7,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import Record, SystemStatus
-from campaigns.verbs.records import remove_record
 from tests.backoffice import errors_of, inputs_of, page_of, superuser
 from tests.campaigns.api_calls import status_of
 from tests.campaigns.factories import AdditionalNumberFactory, CampaignFactory, RecordFactory, RecordStatusFactory
-from tests.conftest import ACTOR
 from tests.statements import few_statements
 from tests.telephony.factories import AgentFactory
 
@@ -150,13 +148,6 @@ def test_a_call_that_begins_meanwhile_shows_a_sentence(monkeypatch):
     response = client.post(page_of(record), {**data, "identifier": "after"})
 
     assert "live call" in str(errors_of(response))
-
-
-def test_a_deleted_record_redirects_to_the_front_page():
-    record = RecordFactory()
-    remove_record(record, ACTOR)
-
-    assert superuser().get(page_of(record)).status_code == 302
 
 
 # Adding, deleting

@@ -9,14 +9,14 @@ from campaigns.verbs.campaigns import edit_campaign
 from campaigns.verbs.records import fill_zones
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.campaigns.import_files import import_text
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.tickets.factories import CustomerFactory
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def campaign() -> Campaign:
+def campaign():
     campaign: Campaign = CampaignFactory(code="SPR26", fields=["tz"])
     campaign.zone_field = campaign.fields.get()
     campaign.save()
@@ -40,16 +40,14 @@ def zones() -> dict[str, tuple[str, str]]:
         ("22 555 01 17", {"tz": ""}, ("Europe/Warsaw", "48")),
     ],
 )
-def test_a_new_record_gets_its_zone(
-    api: ApiClient, campaign: Campaign, number: str, fields: dict[str, Any], expected: tuple[str, str]
-) -> None:
+def test_a_new_record_gets_its_zone(api, campaign, number, fields, expected):
     path = "/api/outbounds/SPR26/records"
     assert api.post(path, {"phone_number": number, "record_fields": fields}).status_code == 201
 
     assert zones() == {number: expected}
 
 
-def test_an_edit_of_the_field_changes_the_zone(api: ApiClient, campaign: Campaign) -> None:
+def test_an_edit_of_the_field_changes_the_zone(api, campaign):
     api.post("/api/outbounds/SPR26/records", {"phone_number": "+48225550117"})
 
     api.put("/api/outbounds/SPR26/records/+48225550117", {"record_fields": {"tz": "Asia/Tokyo"}})
@@ -60,7 +58,7 @@ def test_an_edit_of_the_field_changes_the_zone(api: ApiClient, campaign: Campaig
     assert zones() == {"+48225550117": ("Europe/Warsaw", "48")}
 
 
-def test_an_edit_that_changes_nothing_writes_nothing(api: ApiClient, campaign: Campaign) -> None:
+def test_an_edit_that_changes_nothing_writes_nothing(api, campaign):
     record = RecordFactory(campaign=campaign, zone="", calling_code="", order=5)
 
     api.put(f"/api/outbounds/SPR26/records/{record.number}", {"order": 5})
@@ -68,7 +66,7 @@ def test_an_edit_that_changes_nothing_writes_nothing(api: ApiClient, campaign: C
     assert not record.history.exists()
 
 
-def test_a_record_of_a_customer_gets_the_zone_of_the_customer_and_keeps_it(api: ApiClient) -> None:
+def test_a_record_of_a_customer_gets_the_zone_of_the_customer_and_keeps_it(api):
     CampaignFactory(code="CRM26", crm=True)
     CustomerFactory(phone_numbers=["+48225550117"], time_zone="Asia/Tokyo")
     CustomerFactory(phone_numbers=["+48225550118"])
@@ -85,7 +83,7 @@ def test_a_record_of_a_customer_gets_the_zone_of_the_customer_and_keeps_it(api: 
     }
 
 
-def test_zones_are_computed_anew_when_the_campaign_names_another_field(campaign: Campaign) -> None:
+def test_zones_are_computed_anew_when_the_campaign_names_another_field(campaign):
     key = str(campaign.zone_field_id)
     tokyo = RecordFactory(campaign=campaign, zone="Europe/Warsaw", fields={key: "Asia/Tokyo"})
     old = RecordFactory(campaign=campaign, zone="", calling_code="")
@@ -100,9 +98,7 @@ def test_zones_are_computed_anew_when_the_campaign_names_another_field(campaign:
     }
 
 
-def test_the_change_of_the_field_starts_the_task(
-    campaign: Campaign, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
-) -> None:
+def test_the_change_of_the_field_starts_the_task(campaign, monkeypatch, django_capture_on_commit_callbacks):
     sent: list[Any] = []
     monkeypatch.setattr("campaigns.verbs.campaigns.enqueue", lambda *task: sent.append(task))
 
@@ -112,7 +108,7 @@ def test_the_change_of_the_field_starts_the_task(
     assert sent == [("campaigns.fill_zones", campaign.pk)]
 
 
-def test_an_import_reads_the_zone_of_each_row(campaign: Campaign) -> None:
+def test_an_import_reads_the_zone_of_each_row(campaign):
     import_text(campaign, "phone_number,tz\n+48225550117,\n+48225550118,Asia/Tokyo\n+12125550117,nowhere\n")
 
     assert zones() == {
@@ -122,7 +118,7 @@ def test_an_import_reads_the_zone_of_each_row(campaign: Campaign) -> None:
     }
 
 
-def test_an_import_reads_the_zones_of_customers() -> None:
+def test_an_import_reads_the_zones_of_customers():
     CustomerFactory(phone_numbers=["+48225550117"], time_zone="Asia/Tokyo")
 
     import_text(CampaignFactory(crm=True), "phone_number\n+48225550117\n+48225550118\n")

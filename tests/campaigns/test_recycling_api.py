@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def campaign() -> Campaign:
+def campaign():
     return CampaignFactory(code="DEMO1", fields=["city"], is_dialling=True)
 
 
@@ -52,7 +52,7 @@ def ended(campaign: Campaign, key: str, *outcomes: str, **values: Any) -> Record
     return record
 
 
-def test_records_are_copied_into_a_paused_clone_to_be_called(api: ApiClient, campaign: Campaign) -> None:
+def test_records_are_copied_into_a_paused_clone_to_be_called(api, campaign):
     city = campaign.fields.get()
     old = ended(campaign, "contacted", "answered", fields={str(city.pk): "Gdynia"}, identifier="A-1", order=3)
     AdditionalNumberFactory(record=old, phone_number="+48 22 100 00 09", number="+48221000009", is_wrong=True)
@@ -76,7 +76,7 @@ def test_records_are_copied_into_a_paused_clone_to_be_called(api: ApiClient, cam
     assert (old.campaign, old.status) == (campaign, status_of(campaign, "contacted"))
 
 
-def test_a_dry_run_counts_and_writes_nothing(api: ApiClient, campaign: Campaign) -> None:
+def test_a_dry_run_counts_and_writes_nothing(api, campaign):
     contacted, later = status_of(campaign, "contacted"), status_of(campaign, "call_later")
     ended(campaign, "contacted", "no_answer", "answered")
     ended(campaign, "contacted")
@@ -93,7 +93,7 @@ def test_a_dry_run_counts_and_writes_nothing(api: ApiClient, campaign: Campaign)
     assert Campaign.objects.count() == 1
 
 
-def test_the_outcome_of_the_last_call_decides(api: ApiClient, campaign: Campaign) -> None:
+def test_the_outcome_of_the_last_call_decides(api, campaign):
     ended(campaign, "contacted", "busy", "answered")
     ended(campaign, "contacted", "answered", "busy", "not_dialled")
     ended(campaign, "call_later", "busy")
@@ -104,7 +104,7 @@ def test_the_outcome_of_the_last_call_decides(api: ApiClient, campaign: Campaign
     assert recycle(api, outcomes=["busy", "answered"], dry_run=True)["by_outcome"] == {"answered": 1, "busy": 2}
 
 
-def test_a_record_in_a_call_is_left_out(api: ApiClient, campaign: Campaign) -> None:
+def test_a_record_in_a_call_is_left_out(api, campaign):
     record = ended(campaign, "contacted")
     AttemptFactory(record=record)
 
@@ -115,7 +115,7 @@ def test_a_record_in_a_call_is_left_out(api: ApiClient, campaign: Campaign) -> N
     assert Campaign.objects.count() == 1
 
 
-def test_the_first_of_several_records_of_a_number_is_the_primary_one(api: ApiClient, campaign: Campaign) -> None:
+def test_the_first_of_several_records_of_a_number_is_the_primary_one(api, campaign):
     status = status_of(campaign, "contacted")
     values = {"campaign": campaign, "phone_number": "+48 22 100 00 01", "status": status, "system_status": "NO_CALL"}
     RecordFactory(campaign=campaign, phone_number="+48 22 100 00 01")
@@ -128,7 +128,7 @@ def test_the_first_of_several_records_of_a_number_is_the_primary_one(api: ApiCli
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_a_worker_copies_after_the_answer(api: ApiClient, campaign: Campaign, sent: list[Any]) -> None:
+def test_a_worker_copies_after_the_answer(api, campaign, sent):
     """The feed of events would stop at the clone's event for as long as the copies take."""
     status = status_of(campaign, "contacted")
     ended(campaign, "contacted", "answered")
@@ -147,7 +147,7 @@ def test_a_worker_copies_after_the_answer(api: ApiClient, campaign: Campaign, se
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_records_that_the_clone_got_before_the_copies_stay(api: ApiClient, campaign: Campaign, sent: list[Any]) -> None:
+def test_records_that_the_clone_got_before_the_copies_stay(api, campaign, sent):
     status = status_of(campaign, "contacted")
     for number in (1, 2, 3):
         values = {"phone_number": f"+48 22 100 00 0{number}", "identifier": f"A{number}", "system_status": "NO_CALL"}
@@ -164,9 +164,7 @@ def test_records_that_the_clone_got_before_the_copies_stay(api: ApiClient, campa
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_a_record_that_the_clone_gets_during_the_copying_stays(
-    api: ApiClient, campaign: Campaign, sent: list[Any]
-) -> None:
+def test_a_record_that_the_clone_gets_during_the_copying_stays(api, campaign, sent):
     status = status_of(campaign, "contacted")
     RecordFactory(campaign=campaign, status=status, phone_number="+48221000001", system_status="NO_CALL")
     api.post(f"/api/outbounds/{campaign.code}/recycle", {"name": "Again", "statuses": [status.pk]})
@@ -189,8 +187,6 @@ def test_a_record_that_the_clone_gets_during_the_copying_stays(
         ({"name": "Again", "outcomes": ["lost"]}, ("outcomes.0", E.NOT_CHOICE)),
     ],
 )
-def test_a_wrong_request_is_refused_and_writes_nothing(
-    api: ApiClient, campaign: Campaign, body: dict[str, Any], wrong: Any
-) -> None:
+def test_a_wrong_request_is_refused_and_writes_nothing(api, campaign, body, wrong):
     assert faults(api.post(f"{CAMPAIGN}/recycle", body)) == {wrong}
     assert Campaign.objects.count() == 1

@@ -31,7 +31,7 @@ def add_entry(expected: int = 302, **values: Any) -> Any:
     return superuser().submit(reverse(f"{ENTRIES}_add"), expected=expected, **values)
 
 
-def test_a_number_or_a_prefix_for_a_campaign_is_added_and_a_further_one_extends_it() -> None:
+def test_a_number_or_a_prefix_for_a_campaign_is_added_and_a_further_one_extends_it():
     campaign = CampaignFactory()
     DoNotCallFactory(phone_number="+48225550118", until=timezone.now() + timedelta(days=1))
 
@@ -47,19 +47,19 @@ def test_a_number_or_a_prefix_for_a_campaign_is_added_and_a_further_one_extends_
     ]
 
 
-def test_a_wrong_number_is_refused_at_its_field() -> None:
+def test_a_wrong_number_is_refused_at_its_field():
     response = add_entry(200, phone_number="nobody")
 
     assert errors_of(response) == {"phone_number": ["A phone number has no letters."]}
     assert not DoNotCall.objects.exists()
 
 
-def test_the_search_finds_the_entries_that_forbid_a_number() -> None:
+def test_the_search_finds_the_entries_that_forbid_a_number():
     DoNotCallFactory(phone_number="+48 70", number="+4870", is_prefix=True)
     DoNotCallFactory(phone_number="+48 22 555 01 17")
     client = superuser()
 
-    def found(text: str) -> list[str]:
+    def found(text):
         response = client.get(reverse(f"{ENTRIES}_changelist"), {"q": text})
         return [entry.number for entry in response.context["cl"].result_list]
 
@@ -68,7 +68,7 @@ def test_the_search_finds_the_entries_that_forbid_a_number() -> None:
     assert found("22 555 01 18") == found("nobody") == []
 
 
-def test_the_deletion_of_an_entry_frees_its_records() -> None:
+def test_the_deletion_of_an_entry_frees_its_records():
     entry = DoNotCallFactory()
     RecordFactory(phone_number=entry.phone_number, held_until=timezone.now() + timedelta(days=1))
 
@@ -78,16 +78,13 @@ def test_the_deletion_of_an_entry_frees_its_records() -> None:
     assert Record.objects.get().held_until is None
 
 
-# Legal hours
-
-
-def test_the_rule_of_the_united_states_is_delivered() -> None:
+def test_the_rule_of_the_united_states_is_delivered():
     row = LegalHours.objects.get()
     assert (row.prefix, f"{row.begins_at:%H:%M}", f"{row.ends_at:%H:%M}") == ("1", "08:00", "21:00")
     assert row.source == "47 CFR 64.1200(c)(1)"
 
 
-def test_a_legal_rule_is_added_and_a_wrong_one_refused_at_its_field() -> None:
+def test_a_legal_rule_is_added_and_a_wrong_one_refused_at_its_field():
     client, address = superuser(), reverse("admin:campaigns_legalhours_add")
     legal = {"name": "Own", "prefix": "48", "source": "A law", "begins_at": "08:00", "ends_at": "20:00"}
 
@@ -103,7 +100,7 @@ def test_a_legal_rule_is_added_and_a_wrong_one_refused_at_its_field() -> None:
 # The rules of a campaign
 
 
-def test_hours_and_retry_rules_are_edited_with_the_campaign() -> None:
+def test_hours_and_retry_rules_are_edited_with_the_campaign():
     campaign = CampaignFactory()
     status = campaign.statuses.get(dictionary_status__key="call_later")
     hours = {"hours-TOTAL_FORMS": 1, "hours-0-weekday": 1, "hours-0-begins_at": "09:00", "hours-0-ends_at": "17:00"}
@@ -125,7 +122,7 @@ def test_hours_and_retry_rules_are_edited_with_the_campaign() -> None:
     assert list(found) == [("busy", None, 300, False), ("", status.pk, 600, True)]
 
 
-def test_the_page_of_a_campaign_tells_the_rules_that_hold_without_rows() -> None:
+def test_the_page_of_a_campaign_tells_the_rules_that_hold_without_rows():
     page = superuser().page(page_of(CampaignFactory()))
 
     assert "Without a row: busy: 60 min × attempts; no answer: 120 min × attempts;" in page
@@ -147,7 +144,7 @@ def test_the_page_of_a_campaign_tells_the_rules_that_hold_without_rows() -> None
         ),
     ],
 )
-def test_wrong_rules_are_refused(rows: dict[str, Any], prefix: str) -> None:
+def test_wrong_rules_are_refused(rows, prefix):
     campaign = CampaignFactory()
 
     response = superuser().submit(page_of(campaign), expected=200, **rows, **{f"{prefix}-TOTAL_FORMS": 1})
@@ -158,7 +155,7 @@ def test_wrong_rules_are_refused(rows: dict[str, Any], prefix: str) -> None:
 
 
 @pytest.mark.slow("opens many pages")
-def test_hours_are_ignored_on_the_simulated_switch_only(settings: Any) -> None:
+def test_hours_are_ignored_on_the_simulated_switch_only(settings):
     campaign = CampaignFactory()
     superuser().submit(page_of(campaign), ignores_hours="on")
     settings.SWITCH_BACKEND = "asterisk"
@@ -178,7 +175,7 @@ def test_hours_are_ignored_on_the_simulated_switch_only(settings: Any) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "pl"])
-def test_outcomes_of_attempts_are_shown_in_words(language: str) -> None:
+def test_outcomes_of_attempts_are_shown_in_words(language):
     for outcome in ("", *Attempt.Outcome.values):
         PastAttemptFactory(outcome=outcome, rule="hours ignored")
 
@@ -192,7 +189,7 @@ def test_outcomes_of_attempts_are_shown_in_words(language: str) -> None:
     assert "not_dialled<" not in page
 
 
-def test_attempts_and_failures_past_their_retention_are_deleted(settings: Any) -> None:
+def test_attempts_and_failures_past_their_retention_are_deleted(settings):
     settings.ATTEMPT_RETENTION = timedelta(days=365)
     now = timezone.now()
     kept = PastAttemptFactory(dialled_at=now - timedelta(days=364))
@@ -209,13 +206,13 @@ def test_attempts_and_failures_past_their_retention_are_deleted(settings: Any) -
     assert set(TrunkFailure.objects.all()) == {recent, still_open}
 
 
-def test_attempts_are_found_by_number_and_listed_by_time() -> None:
+def test_attempts_are_found_by_number_and_listed_by_time():
     now = timezone.now()
     old = PastAttemptFactory(dialled_at=now - timedelta(days=1), phone_number="+48225550117")
     new = PastAttemptFactory(dialled_at=now, zone="Europe/Warsaw", rule="campaign 09:00–17:00")
     client = superuser()
 
-    def found(**query: Any) -> list[int]:
+    def found(**query):
         response = client.get(reverse("admin:campaigns_attempt_changelist"), query)
         return [attempt.pk for attempt in response.context["cl"].result_list]
 
@@ -224,7 +221,7 @@ def test_attempts_are_found_by_number_and_listed_by_time() -> None:
     assert found(campaign__id__exact=new.campaign_id) == [new.pk]
 
 
-def test_attempts_are_downloaded_with_the_filters_of_the_list() -> None:
+def test_attempts_are_downloaded_with_the_filters_of_the_list():
     campaign = CampaignFactory()
     at = timezone.now().replace(microsecond=123_000)
     attempt = PastAttemptFactory(

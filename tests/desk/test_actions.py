@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 # State
 
 
-def test_an_agent_logs_in_pauses_is_ready_and_logs_out() -> None:
+def test_an_agent_logs_in_pauses_is_ready_and_logs_out():
     desk = desk_of(is_logged_in=False)
     lunch = PauseFactory(name="Lunch")
 
@@ -62,9 +62,7 @@ def test_an_agent_logs_in_pauses_is_ready_and_logs_out() -> None:
         ),
     ],
 )
-def test_an_action_is_refused_in_words(
-    values: dict[str, Any], action: str, form: dict[str, str], said: str, switch_that_answers: None
-) -> None:
+def test_an_action_is_refused_in_words(values, action, form, said, switch_that_answers):
     desk = desk_of(**values)
     before = list(AgentState.objects.values())
 
@@ -76,14 +74,14 @@ def test_an_action_is_refused_in_words(
     assert not AgentLine.objects.exists()
 
 
-def test_a_form_without_a_script_returns_to_the_desk(desk: Desk) -> None:
+def test_a_form_without_a_script_returns_to_the_desk(desk):
     answer = desk.post("/admin/desk/pause/", {"pause_id": "999"}, follow=True)
 
     assert answer.redirect_chain == [("/admin/desk/", 302)]
     assert "Pause not found." in answer.content.decode()
 
 
-def test_the_outbound_mode_is_switched(desk: Desk) -> None:
+def test_the_outbound_mode_is_switched(desk):
     desk.act("mode", on="1")
     switched_on = Agent.objects.get(pk=desk.agent.pk).outbound_mode
     desk.act("mode", on="0")
@@ -92,7 +90,7 @@ def test_the_outbound_mode_is_switched(desk: Desk) -> None:
     assert not Agent.objects.get(pk=desk.agent.pk).outbound_mode
 
 
-def test_only_the_own_state_changes(desk: Desk, other: Desk) -> None:
+def test_only_the_own_state_changes(desk, other):
     lunch = PauseFactory()
 
     desk.act("pause", pause_id=lunch.pk, agent=other.agent.pk, login="piotr")
@@ -113,7 +111,7 @@ def after(desk: Desk) -> tuple[str, str]:
     return state.kind, str(state.resumes_pause or state.resumes_as)
 
 
-def test_a_pause_during_a_call_begins_after_it(desk: Desk) -> None:
+def test_a_pause_during_a_call_begins_after_it(desk):
     lunch, call = PauseFactory(name="Lunch"), talk(desk)
     assert "After this call:" in desk.part("state")
 
@@ -131,7 +129,7 @@ def test_a_pause_during_a_call_begins_after_it(desk: Desk) -> None:
     assert AgentState.objects.get(agent=desk.agent, ended_at=None).pause == lunch
 
 
-def test_a_wrap_up_counts_down_and_is_extended_once(desk: Desk) -> None:
+def test_a_wrap_up_counts_down_and_is_extended_once(desk):
     call = campaign_talk(desk)
     now = timezone.now()
     Attempt.objects.update(ended_at=now, settle_at=now + timedelta(seconds=30))
@@ -159,9 +157,7 @@ def test_a_wrap_up_counts_down_and_is_extended_once(desk: Desk) -> None:
         (2, ("topic given",), 10),
     ],
 )
-def test_a_required_topic_holds_the_wrap_up_at_the_desk(
-    desk: Desk, minutes: int, others: tuple[str, ...], seconds: int
-) -> None:
+def test_a_required_topic_holds_the_wrap_up_at_the_desk(desk, minutes, others, seconds):
     queue = QueueFactory(topic_minutes=minutes, wrap_up_seconds=10)
     topic = TopicFactory(group__queue=queue, is_active="no topics" not in others)
     call = talk(desk, inbound=True, queue=queue)
@@ -185,7 +181,7 @@ def hang_up(call: Connection, end: datetime) -> None:
     presence.leave_call(call.agent, call, end, call.wrap_up_seconds)
 
 
-def test_the_topic_ends_the_wait_and_ready_does_not(desk: Desk) -> None:
+def test_the_topic_ends_the_wait_and_ready_does_not(desk):
     lunch, queue = PauseFactory(name="Lunch"), QueueFactory(topic_minutes=2, wrap_up_seconds=0)
     topic = TopicFactory(group__queue=queue)
     call = talk(desk, inbound=True, queue=queue)
@@ -203,10 +199,7 @@ def test_the_topic_ends_the_wait_and_ready_does_not(desk: Desk) -> None:
     assert AgentState.objects.get(ended_at=None).pause == lunch
 
 
-# The standing line
-
-
-def test_the_standing_line_begins_and_ends(switch_that_answers: None) -> None:
+def test_the_standing_line_begins_and_ends(switch_that_answers):
     desk = desk_of(has_line=True)
 
     desk.act("begin-line")
@@ -220,7 +213,7 @@ def test_the_standing_line_begins_and_ends(switch_that_answers: None) -> None:
 # Calls
 
 
-def test_a_number_is_called_from_the_own_phone(desk: Desk) -> None:
+def test_a_number_is_called_from_the_own_phone(desk):
     assert desk.act("call", phone_number="22 555 01 07").json() == {"errors": []}
 
     call = Connection.objects.get()
@@ -232,7 +225,7 @@ def test_a_number_is_called_from_the_own_phone(desk: Desk) -> None:
     )
 
 
-def test_a_missed_caller_is_called_back(desk: Desk) -> None:
+def test_a_missed_caller_is_called_back(desk):
     queue = QueueFactory(members=[desk.agent])
     missed = MissedCallerFactory(connection__queue=queue, connection__src="+48225550107").connection
     shown = desk.part("missed")
@@ -257,9 +250,7 @@ def test_a_missed_caller_is_called_back(desk: Desk) -> None:
         ([{"inbound": True, "unanswered": True}], ""),
     ],
 )
-def test_a_missed_caller_is_shown_unless_a_call_goes_on(
-    desk: Desk, later: list[dict[str, Any]], said: str | None
-) -> None:
+def test_a_missed_caller_is_shown_unless_a_call_goes_on(desk, later, said):
     """`said` is None for a caller who is not shown."""
     queue, number = QueueFactory(members=[desk.agent]), "+48225550107"
     begin = timezone.now().replace(microsecond=0) - timedelta(minutes=9)
@@ -278,7 +269,7 @@ def test_a_missed_caller_is_shown_unless_a_call_goes_on(
     assert ("tried" in html) == bool(said)
 
 
-def test_missed_callers_have_names_and_the_untried_come_first(desk: Desk) -> None:
+def test_missed_callers_have_names_and_the_untried_come_first(desk):
     queue = QueueFactory(members=[desk.agent])
     customer = CustomerFactory(name="Jan", surname="Kowal", phone_numbers=["+48225550107"])
     now = timezone.now().replace(microsecond=0)
@@ -293,7 +284,7 @@ def test_missed_callers_have_names_and_the_untried_come_first(desk: Desk) -> Non
     assert html.index("+48225550199") < html.index("+48225550107")
 
 
-def test_a_caller_who_was_answered_or_is_called_back_in_turn_is_not_shown(desk: Desk) -> None:
+def test_a_caller_who_was_answered_or_is_called_back_in_turn_is_not_shown(desk):
     queue, number = QueueFactory(members=[desk.agent]), "+48225550107"
     MissedCallerFactory(connection__queue=queue, answered_by=ConnectionFactory())
     call = MissedCallerFactory(connection__queue=queue, connection__src=number).connection
@@ -302,7 +293,7 @@ def test_a_caller_who_was_answered_or_is_called_back_in_turn_is_not_shown(desk: 
     assert desk.part("missed") == ""
 
 
-def test_a_caller_of_another_queue_is_not_the_agents(desk: Desk, other: Desk) -> None:
+def test_a_caller_of_another_queue_is_not_the_agents(desk, other):
     queue = QueueFactory(members=[other.agent])
     missed = MissedCallerFactory(connection__queue=queue).connection
 
@@ -313,8 +304,8 @@ def test_a_caller_of_another_queue_is_not_the_agents(desk: Desk, other: Desk) ->
 
 @pytest.mark.parametrize(("action", "kind"), [("hang-up", "hang_up"), ("hold", "hold"), ("resume", "resume")])
 def test_the_own_call_is_commanded_or_the_refusal_of_the_switch_is_said(
-    desk: Desk, switch_that_answers: None, action: str, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    desk, switch_that_answers, action, kind, monkeypatch
+):
     call = talk(desk, is_on_hold=action == "resume")
     assert ("Resume" in desk.part("call")) == (action == "resume")
 
@@ -329,7 +320,7 @@ def test_the_own_call_is_commanded_or_the_refusal_of_the_switch_is_said(
 
 
 @pytest.mark.parametrize("target", ["queue", "agent", "shortcut", "number"])
-def test_the_own_call_is_transferred(desk: Desk, other: Desk, switch_that_answers: None, target: str) -> None:
+def test_the_own_call_is_transferred(desk, other, switch_that_answers, target):
     call, queue = talk(desk), QueueFactory()
     shortcut = TransferShortcutFactory(number="+48225550199")
     forms: dict[str, Any] = {
@@ -347,7 +338,7 @@ def test_the_own_call_is_transferred(desk: Desk, other: Desk, switch_that_answer
     assert CallCommand.objects.get().arguments == arguments
 
 
-def test_a_call_of_another_agent_is_not_found(desk: Desk, other: Desk, switch_that_answers: None) -> None:
+def test_a_call_of_another_agent_is_not_found(desk, other, switch_that_answers):
     call = talk(other)
     talk(desk)
 
@@ -357,7 +348,7 @@ def test_a_call_of_another_agent_is_not_found(desk: Desk, other: Desk, switch_th
     assert not CallCommand.objects.exists()
 
 
-def test_a_caller_whose_call_rings_at_the_agent_cannot_be_hung_up(desk: Desk, switch_that_answers: None) -> None:
+def test_a_caller_whose_call_rings_at_the_agent_cannot_be_hung_up(desk, switch_that_answers):
     call = OfferFactory(agent=desk.agent).connection
     presence.ring(desk.agent, call, timezone.now())
     assert "Your phone rings" in desk.part("call")
@@ -366,7 +357,7 @@ def test_a_caller_whose_call_rings_at_the_agent_cannot_be_hung_up(desk: Desk, sw
     assert not CallCommand.objects.exists()
 
 
-def test_a_call_that_was_handed_on_is_not_commanded(desk: Desk, switch_that_answers: None) -> None:
+def test_a_call_that_was_handed_on_is_not_commanded(desk, switch_that_answers):
     call = talk(desk)
     presence.leave_call(desk.agent, call, timezone.now(), 30)
 

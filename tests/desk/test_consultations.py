@@ -18,7 +18,7 @@ pytestmark = [
 
 
 @pytest.fixture
-def call(desk: Desk) -> Connection:
+def call(desk):
     """A talk of the first agent with a customer."""
     call = talk(desk)
     LegFactory(connection=call, agent=desk.agent, role="agent")
@@ -42,7 +42,7 @@ def buttons(desk: Desk) -> list[str]:
     return [name for name in names if f"/admin/desk/{name}/" in part]
 
 
-def test_the_form_of_transfers_asks_first_and_takes_a_note(desk: Desk, other: Desk, call: Connection) -> None:
+def test_the_form_of_transfers_asks_first_and_takes_a_note(desk, other, call):
     form: dict[str, Any] = {"connection": call.uid, "agent_number": other.agent.number, "note": "Wants a refund"}
     desk.act("transfer", consult="1", **form)
     CallCommand.objects.update(done_at=timezone.now())
@@ -61,9 +61,7 @@ def test_the_form_of_transfers_asks_first_and_takes_a_note(desk: Desk, other: De
         ("joined", ["hand-over", "end-consultation", "hold", "hang-up"]),
     ],
 )
-def test_each_agent_has_the_buttons_of_the_stage(
-    desk: Desk, other: Desk, call: Connection, stage: str, mine: list[str]
-) -> None:
+def test_each_agent_has_the_buttons_of_the_stage(desk, other, call, stage, mine):
     consult(call, desk, other, is_picked_up=stage != "rings")
     Connection.objects.update(is_on_hold=stage != "joined")
 
@@ -71,7 +69,7 @@ def test_each_agent_has_the_buttons_of_the_stage(
     assert desk.part("transfer") == ""
 
 
-def test_both_agents_command_it(desk: Desk, other: Desk, call: Connection) -> None:
+def test_both_agents_command_it(desk, other, call):
     consult(call, desk, other)
     for action in ("join", "hand-over"):
         assert desk.act(action, connection=call.uid).json() == {"errors": []}
@@ -83,7 +81,7 @@ def test_both_agents_command_it(desk: Desk, other: Desk, call: Connection) -> No
     assert list(CallCommand.objects.values_list("kind", flat=True)) == ["join", "hand_over", "return"]
 
 
-def test_the_consulted_agent_is_rung_and_sees_the_note(desk: Desk, other: Desk, call: Connection) -> None:
+def test_the_consulted_agent_is_rung_and_sees_the_note(desk, other, call):
     consult(call, desk, other, is_picked_up=False, note="Wants a refund")
     rung = bar_of(other)
 
@@ -94,9 +92,7 @@ def test_the_consulted_agent_is_rung_and_sees_the_note(desk: Desk, other: Desk, 
     assert "Wants a refund" not in bar_of(desk)
 
 
-def test_the_agent_to_whom_a_call_is_transferred_is_rung_and_sees_the_note(
-    desk: Desk, other: Desk, call: Connection
-) -> None:
+def test_the_agent_to_whom_a_call_is_transferred_is_rung_and_sees_the_note(desk, other, call):
     TransferFactory(connection=call, from_agent=desk.agent, actor_kind="agent", note="Wants a refund")
     presence.leave_call(desk.agent, call, timezone.now())
     Connection.objects.update(state="dialling")
@@ -108,7 +104,7 @@ def test_the_agent_to_whom_a_call_is_transferred_is_rung_and_sees_the_note(
     assert ("Incoming call" in rung, "Wants a refund" in rung, "Wants a refund" in bar_of(other)) == (True, True, True)
 
 
-def test_an_agent_reads_why_a_colleague_was_not_reached(desk: Desk, other: Desk, call: Connection) -> None:
+def test_an_agent_reads_why_a_colleague_was_not_reached(desk, other, call):
     ConsultationFactory(
         connection=call,
         from_agent=desk.agent,

@@ -2,7 +2,6 @@
 
 import re
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -37,7 +36,7 @@ DESK = "/admin/desk/"
 # The home
 
 
-def test_the_desk_is_the_home_of_an_agent_also_after_the_log_in(plain_http: None, desk: Desk) -> None:
+def test_the_desk_is_the_home_of_an_agent_also_after_the_log_in(plain_http, desk):
     answer = desk.get(HOME)
     assert (answer.status_code, answer["Location"]) == (302, DESK)
     page = desk.get(DESK).content.decode()
@@ -50,7 +49,7 @@ def test_the_desk_is_the_home_of_an_agent_also_after_the_log_in(plain_http: None
 
 
 @pytest.mark.parametrize("permission", ["view_agent", "view_campaign"])
-def test_an_agent_who_supervises_has_both(permission: str) -> None:
+def test_an_agent_who_supervises_has_both(permission):
     client = staff(permission)
     AgentFactory(user=User.objects.get())
 
@@ -61,7 +60,7 @@ def test_an_agent_who_supervises_has_both(permission: str) -> None:
 
 
 @pytest.mark.parametrize("left", [True, False])
-def test_a_user_without_an_active_agent_has_no_desk(left: bool) -> None:
+def test_a_user_without_an_active_agent_has_no_desk(left):
     client = staff()
     if left:
         AgentFactory(user=User.objects.get(), left=True)
@@ -72,7 +71,7 @@ def test_a_user_without_an_active_agent_has_no_desk(left: bool) -> None:
     assert client.post(f"{DESK}ready/").status_code == 403
 
 
-def test_people_without_an_agent_or_a_log_in_and_unknown_actions_have_no_desk(client: Any, desk: Desk) -> None:
+def test_people_without_an_agent_or_a_log_in_and_unknown_actions_have_no_desk(client, desk):
     assert "My desk" not in superuser().page(HOME)
     for path in (DESK, f"{DESK}now"):
         answer = client.get(path)
@@ -84,7 +83,7 @@ def test_people_without_an_agent_or_a_log_in_and_unknown_actions_have_no_desk(cl
 # The poll
 
 
-def test_a_poll_returns_the_changed_parts_only_is_kept_by_no_cache_and_does_not_extend_the_session(desk: Desk) -> None:
+def test_a_poll_returns_the_changed_parts_only_is_kept_by_no_cache_and_does_not_extend_the_session(desk):
     before = dict(desk.session)
     known = {name: part["digest"] for name, part in desk.now().items()}
     unchanged = desk.now(**known)
@@ -99,7 +98,7 @@ def test_a_poll_returns_the_changed_parts_only_is_kept_by_no_cache_and_does_not_
     assert "no-store" in desk.get(f"{DESK}now")["Cache-Control"]
 
 
-def test_the_poll_of_a_free_agent_takes_few_queries() -> None:
+def test_the_poll_of_a_free_agent_takes_few_queries():
     desk = desk_of(has_line=True)
     QueueFactory(members=[desk.agent])
     known = {name: part["digest"] for name, part in desk.now().items()}
@@ -110,7 +109,7 @@ def test_the_poll_of_a_free_agent_takes_few_queries() -> None:
         assert desk.now(**known) == {}
 
 
-def test_the_poll_during_a_call_takes_few_queries(desk: Desk) -> None:
+def test_the_poll_during_a_call_takes_few_queries(desk):
     campaign_talk(desk)
     chat = ChatFactory(agent=desk.agent)
     ChatMessageFactory.create_batch(3, chat=chat)
@@ -122,7 +121,7 @@ def test_the_poll_during_a_call_takes_few_queries(desk: Desk) -> None:
         assert desk.now(chat_id=chat.pk, **known) == {}
 
 
-def test_all_pauses_keep_their_keys(desk: Desk) -> None:
+def test_all_pauses_keep_their_keys(desk):
     breaks = [PauseFactory(name=name) for name in ("Break", "Lunch")]
     keys = []
     for state in (None, *breaks):
@@ -137,7 +136,7 @@ def test_all_pauses_keep_their_keys(desk: Desk) -> None:
 # The parts
 
 
-def test_the_call_is_shown_with_its_customer_and_five_contacts(desk: Desk, other: Desk) -> None:
+def test_the_call_is_shown_with_its_customer_and_five_contacts(desk, other):
     customer = CustomerFactory(name="Jan", surname="Kowal", email="jan@client.example")
     ConnectionFactory(customer_id=customer.pk, inbound=True)
     TicketFactory.create_batch(7, customer=customer, subject="Broken table")
@@ -163,7 +162,7 @@ def allow(desk: Desk, codename: str) -> None:
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-def test_a_ticket_is_opened_from_the_call(is_known: bool, desk: Desk) -> None:
+def test_a_ticket_is_opened_from_the_call(is_known, desk):
     allow(desk, "add_ticket")
     customer = CustomerFactory(email="jan@client.example") if is_known else None
     talk(desk, customer_id=customer and customer.pk, inbound=True, src="22 555 01 07")
@@ -178,9 +177,7 @@ def test_a_ticket_is_opened_from_the_call(is_known: bool, desk: Desk) -> None:
     assert ticket.agent == desk.agent
 
 
-def test_a_record_has_its_script_and_results_that_begin_with_those_of_the_campaign(
-    desk: Desk,
-) -> None:
+def test_a_record_has_its_script_and_results_that_begin_with_those_of_the_campaign(desk):
     campaign_talk(desk, campaign__fields=["city"], campaign__script="Good morning to {city}, {name}!")
     campaign = Attempt.objects.get().campaign
     RecordStatusFactory(campaign=campaign, name="Ordered", order=99, is_success=True)
@@ -202,7 +199,7 @@ def test_a_record_has_its_script_and_results_that_begin_with_those_of_the_campai
     ]
 
 
-def test_the_poll_is_translated_results_too(desk: Desk) -> None:
+def test_the_poll_is_translated_results_too(desk):
     campaign_talk(desk)
 
     parts = desk.get(f"{DESK}now", headers={"Accept-Language": "pl"}).json()["parts"]
@@ -213,7 +210,7 @@ def test_the_poll_is_translated_results_too(desk: Desk) -> None:
     assert RecordStatus.objects.filter(name="Call later").exists()
 
 
-def test_the_fields_of_an_offered_record_are_shown(desk: Desk) -> None:
+def test_the_fields_of_an_offered_record_are_shown(desk):
     offer = RecordOfferFactory(agent=desk.agent, record__campaign__fields=["city"])
     field = offer.campaign.fields.get()
     record = offer.campaign.records.get()
@@ -228,7 +225,7 @@ def test_the_fields_of_an_offered_record_are_shown(desk: Desk) -> None:
     assert record.phone_number in parts["customer"]
 
 
-def test_targets_of_a_transfer_are_read_while_their_list_is_open() -> None:
+def test_targets_of_a_transfer_are_read_while_their_list_is_open():
     desk, other = desk_of(), desk_of("piotr", name="Piotr", surname="Kowalski")
     queue = QueueFactory(name="Invoices", members=[other.agent])
     talk(desk)
@@ -241,7 +238,7 @@ def test_targets_of_a_transfer_are_read_while_their_list_is_open() -> None:
     assert "1 ready, 0 waiting" in opened
 
 
-def test_the_last_call_the_numbers_of_today_and_own_tickets_are_shown(desk: Desk) -> None:
+def test_the_last_call_the_numbers_of_today_and_own_tickets_are_shown(desk):
     ConnectionFactory(agent=desk.agent, disposition="BUSY")
     TicketFactory(agent=desk.agent, subject="Broken table")
     TicketFactory(agent=AgentFactory(), subject="Other")
@@ -256,7 +253,7 @@ def test_the_last_call_the_numbers_of_today_and_own_tickets_are_shown(desk: Desk
     assert "talk time" in parts["numbers"]
 
 
-def test_a_postponed_ticket_that_is_overdue_is_not_due(desk: Desk) -> None:
+def test_a_postponed_ticket_that_is_overdue_is_not_due(desk):
     values = {"agent": desk.agent, "response_due_at": timezone.now() - timedelta(hours=2)}
     TicketFactory(status=TicketStatus.objects.get(kind="postponed"), subject="Later", **values)
     TicketFactory(subject="Now", **values)
@@ -268,7 +265,7 @@ def test_a_postponed_ticket_that_is_overdue_is_not_due(desk: Desk) -> None:
     assert html.count("overdue by 2") == 2
 
 
-def test_the_next_ticket_is_the_one_that_wants_work_most(desk: Desk) -> None:
+def test_the_next_ticket_is_the_one_that_wants_work_most(desk):
     allow(desk, "view_ticket")
     answered = TicketFactory(agent=desk.agent, first_agent_responded_at=timezone.now())
     unread = TicketFactory(agent=desk.agent)
@@ -286,7 +283,7 @@ def test_the_next_ticket_is_the_one_that_wants_work_most(desk: Desk) -> None:
     assert staff("view_ticket").get(reverse("admin:tickets_ticket_next")).status_code == 403
 
 
-def test_canned_replies_are_offered_in_a_chat() -> None:
+def test_canned_replies_are_offered_in_a_chat():
     desk = desk_of(name="Anna", surname="Nowak")
     chat = ChatFactory(agent=desk.agent, client_name="Jan & Eva")
     CannedReplyFactory(name="Greeting", body="<p>Good morning, {{ customer_name }}!</p><p>{{ agent_name }}</p>")

@@ -1,6 +1,5 @@
 """The bar on every page of an agent: what it shows and offers, and its poll."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -118,9 +117,7 @@ RINGS, PICK_UP, TO_DESK = 'data-sound="ring"', "Pick up your phone to answer.", 
     ],
     ids=["customer", "number", "no number", "standing line", "campaign", "call-back", "talk", "chat during a call"],
 )
-def test_the_bar_names_the_caller_and_sounds_for_those_who_ring(
-    act: Callable[[Desk], object], shown: list[str], missing: list[str], desk: Desk
-) -> None:
+def test_the_bar_names_the_caller_and_sounds_for_those_who_ring(act, shown, missing, desk):
     act(desk)
 
     bar = bar_of(desk)
@@ -138,9 +135,7 @@ def test_the_bar_names_the_caller_and_sounds_for_those_who_ring(
     ],
     ids=["asked for by the agent", "rings the customer", "handed on by another agent"],
 )
-def test_of_outbound_calls_only_those_of_others_are_heard(
-    values: dict[str, Any], heading: str, is_heard: bool, desk: Desk
-) -> None:
+def test_of_outbound_calls_only_those_of_others_are_heard(values, heading, is_heard, desk):
     ring(desk, waiting=False, ended_at=None, dst="+48225550107", **values)
 
     bar = bar_of(desk)
@@ -149,7 +144,7 @@ def test_of_outbound_calls_only_those_of_others_are_heard(
     assert ('data-sound="ring"' in bar, "data-news" in bar) == (is_heard, is_heard)
 
 
-def test_a_call_that_is_over_is_not_shown(desk: Desk) -> None:
+def test_a_call_that_is_over_is_not_shown(desk):
     call = talk(desk)
     Connection.objects.filter(pk=call.pk).update(state="ended", ended_at=timezone.now(), disposition="ANSWERED")
     presence.leave_call(desk.agent, call, timezone.now())
@@ -157,7 +152,7 @@ def test_a_call_that_is_over_is_not_shown(desk: Desk) -> None:
     assert bar_of(desk) == ""
 
 
-def test_calls_chats_and_tickets_of_others_are_not_shown(desk: Desk, other: Desk) -> None:
+def test_calls_chats_and_tickets_of_others_are_not_shown(desk, other):
     ring(other)
     ChatFactory(queue=QueueFactory(members=[other.agent]))
     assign(TicketFactory(), other)
@@ -165,10 +160,7 @@ def test_calls_chats_and_tickets_of_others_are_not_shown(desk: Desk, other: Desk
     assert bar_of(desk) == ""
 
 
-# Offered records
-
-
-def test_an_offered_record_can_be_called(desk: Desk) -> None:
+def test_an_offered_record_can_be_called(desk):
     offer = RecordOfferFactory(agent=desk.agent, record__campaign__name="Renewals")
     number = offer.campaign.records.get().phone_number
 
@@ -183,7 +175,7 @@ def test_an_offered_record_can_be_called(desk: Desk) -> None:
 # Chats
 
 
-def test_a_new_chat_can_be_taken(desk: Desk) -> None:
+def test_a_new_chat_can_be_taken(desk):
     chat = ChatFactory(queue=QueueFactory(members=[desk.agent]), client_name="Jan Kowal")
     write_in_chat(chat, ACTOR, body="Is anybody there?")
 
@@ -196,7 +188,7 @@ def test_a_new_chat_can_be_taken(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("is_paused", [True, False])
-def test_an_agent_who_does_not_work_is_asked_for_no_new_chat(is_paused: bool, desk: Desk) -> None:
+def test_an_agent_who_does_not_work_is_asked_for_no_new_chat(is_paused, desk):
     ChatFactory(queue=QueueFactory(members=[desk.agent]))
     if is_paused:
         presence.pause(desk.agent, ACTOR, PauseFactory().pk)
@@ -206,7 +198,7 @@ def test_an_agent_who_does_not_work_is_asked_for_no_new_chat(is_paused: bool, de
     assert bar_of(desk) == ""
 
 
-def test_an_own_chat_is_shown_until_it_is_answered(desk: Desk) -> None:
+def test_an_own_chat_is_shown_until_it_is_answered(desk):
     chat = ChatFactory(agent=desk.agent, client_name="Jan Kowal")
     write_in_chat(chat, ACTOR, body="Hello?")
     unanswered = bar_of(desk)
@@ -218,7 +210,7 @@ def test_an_own_chat_is_shown_until_it_is_answered(desk: Desk) -> None:
     assert bar_of(desk) == ""
 
 
-def test_the_newest_comes_first(desk: Desk) -> None:
+def test_the_newest_comes_first(desk):
     now = timezone.now()
     ChatFactory(agent=desk.agent, client_name="Ewa Lis", created_at=now - timedelta(hours=2))
     ChatFactory(agent=desk.agent, client_name="Jan Kowal", created_at=now - timedelta(hours=1))
@@ -232,7 +224,7 @@ def test_the_newest_comes_first(desk: Desk) -> None:
 # Tickets
 
 
-def test_a_ticket_that_another_person_assigned_is_shown_and_opened_by_those_who_may(desk: Desk) -> None:
+def test_a_ticket_that_another_person_assigned_is_shown_and_opened_by_those_who_may(desk):
     ticket = TicketFactory(subject="Broken table")
     assign(ticket, desk)
     bar = bar_of(desk)
@@ -246,7 +238,7 @@ def test_a_ticket_that_another_person_assigned_is_shown_and_opened_by_those_who_
     assert f'href="/admin/tickets/ticket/{ticket.pk}/change/"' in bar_of(desk)
 
 
-def test_a_ticket_that_was_opened_for_the_agent_is_shown(desk: Desk) -> None:
+def test_a_ticket_that_was_opened_for_the_agent_is_shown(desk):
     TicketQueueFactory()
     opened = open_ticket(
         SUPERVISOR, subject="Broken table", body="It broke.", sender="jan@client.example", agent_login=desk.agent.login
@@ -255,9 +247,7 @@ def test_a_ticket_that_was_opened_for_the_agent_is_shown(desk: Desk) -> None:
     assert f"Assigned to you: #{opened.ticket_id} Broken table" in bar_of(desk)
 
 
-def test_a_ticket_is_no_news_once_it_is_closed_or_given_to_another_agent_nor_if_the_agent_took_it(
-    desk: Desk, other: Desk
-) -> None:
+def test_a_ticket_is_no_news_once_it_is_closed_or_given_to_another_agent_nor_if_the_agent_took_it(desk, other):
     closed, given = TicketFactory(), TicketFactory()
     for ticket in (closed, given):
         assign(ticket, desk)
@@ -269,7 +259,7 @@ def test_a_ticket_is_no_news_once_it_is_closed_or_given_to_another_agent_nor_if_
     assert bar_of(desk) == ""
 
 
-def test_a_later_change_of_an_assigned_ticket_is_no_news(desk: Desk) -> None:
+def test_a_later_change_of_an_assigned_ticket_is_no_news(desk):
     ticket = TicketFactory()
     assign(ticket, desk)
     before = answer_to(desk)["incoming"]["digest"]
@@ -284,7 +274,7 @@ def test_a_later_change_of_an_assigned_ticket_is_no_news(desk: Desk) -> None:
 # The poll
 
 
-def test_a_poll_without_news_is_small_and_takes_few_queries() -> None:
+def test_a_poll_without_news_is_small_and_takes_few_queries():
     desk = desk_of(has_line=True)
     queue = QueueFactory(members=[desk.agent])
     for count in (1, 9):
@@ -299,7 +289,7 @@ def test_a_poll_without_news_is_small_and_takes_few_queries() -> None:
             assert answer_to(desk, digest) == {}
 
 
-def test_the_poll_while_the_phone_rings_takes_few_queries(desk: Desk) -> None:
+def test_the_poll_while_the_phone_rings_takes_few_queries(desk):
     ring(desk, customer_id=CustomerFactory().pk)
     digest = answer_to(desk)["incoming"]["digest"]
 
@@ -308,7 +298,7 @@ def test_the_poll_while_the_phone_rings_takes_few_queries(desk: Desk) -> None:
         assert answer_to(desk, digest) == {}
 
 
-def test_a_poll_does_not_extend_the_session(desk: Desk) -> None:
+def test_a_poll_does_not_extend_the_session(desk):
     before = dict(desk.session)
 
     answer = desk.get(POLL, headers={"X-Poll": "1"})
@@ -317,14 +307,14 @@ def test_a_poll_does_not_extend_the_session(desk: Desk) -> None:
     assert "no-store" in answer["Cache-Control"]
 
 
-def test_the_desk_gets_the_bar_with_its_own_poll(desk: Desk) -> None:
+def test_the_desk_gets_the_bar_with_its_own_poll(desk):
     known = {name: part["digest"] for name, part in desk.now().items()}
     ring(desk)
 
     assert {"incoming", "state", "call"} <= set(desk.now(**known))
 
 
-def test_a_page_costs_no_query_for_the_bar(desk: Desk) -> None:
+def test_a_page_costs_no_query_for_the_bar(desk):
     without = Desk()
     without.force_login(UserFactory(staff=True))
     counts = []
@@ -336,7 +326,7 @@ def test_a_page_costs_no_query_for_the_bar(desk: Desk) -> None:
     assert counts[1] == counts[2]
 
 
-def test_users_without_an_active_agent_have_no_bar(desk: Desk) -> None:
+def test_users_without_an_active_agent_have_no_bar(desk):
     page = "/admin/password_change/"
     assert 'id="incoming"' in desk.get(page).content.decode()
 
@@ -347,7 +337,7 @@ def test_users_without_an_active_agent_have_no_bar(desk: Desk) -> None:
     assert desk.get(POLL).status_code == 403
 
 
-def test_a_message_stays_until_the_agent_closes_it() -> None:
+def test_a_message_stays_until_the_agent_closes_it():
     desk = desk_of()
     message = AgentMessageFactory(agent=desk.agent, text="Come to the desk, please.")
     other = AgentMessageFactory(text="For another agent.")
@@ -363,7 +353,7 @@ def test_a_message_stays_until_the_agent_closes_it() -> None:
 
 
 @pytest.mark.parametrize("is_shown", [False, True])
-def test_an_agent_sees_a_supervisor_by_a_setting_only(settings: Any, is_shown: bool) -> None:
+def test_an_agent_sees_a_supervisor_by_a_setting_only(settings, is_shown):
     settings.SHOW_SUPERVISION_TO_AGENTS = is_shown
     desk = desk_of()
     call = talk(desk)
@@ -374,10 +364,7 @@ def test_an_agent_sees_a_supervisor_by_a_setting_only(settings: Any, is_shown: b
     assert (said in bar_of(desk)) == is_shown
 
 
-# Pages of other programs
-
-
-def test_the_bar_opens_the_page_of_another_program_at_its_moment(desk: Desk) -> None:
+def test_the_bar_opens_the_page_of_another_program_at_its_moment(desk):
     queue = QueueFactory()
     ScreenPopFactory(queue=queue, name="Ringing", url="https://crm.example/find?n={number}&a={agent}")
     ScreenPopFactory(queue=queue, name="Talking", moment="answer")

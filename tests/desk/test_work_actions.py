@@ -1,4 +1,4 @@
-"""The actions of the desk on topics, results, offers and chats, for the agent of the user and for no other."""
+"""The actions of the desk on topics, results, offers and chats, and what the phone in the browser asks for."""
 
 from datetime import timedelta
 from typing import Any
@@ -7,11 +7,15 @@ import pytest
 from django.utils import timezone
 
 from campaigns.dialling import previews
-from campaigns.models import Attempt, Record, RecordOffer
-from telephony.models import Connection, ConnectionTopic
+from campaigns.models import Attempt, Record
+from telephony.models import BrowserPhone, CallCommand, CallQuality, Connection, ConnectionTopic, Leg
+from tests.backoffice import page_of, superuser
 from tests.campaigns.factories import RecordFactory, RecordOfferFactory
-from tests.desk.agents import Desk, campaign_talk, errors_of, talk
+from tests.desk.agents import Desk, campaign_talk, desk_of, errors_of, talk
+from tests.processes import heard_switch
+from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import (
+    CallQualityFactory,
     QueueFactory,
     TopicFactory,
     TopicFieldFactory,
@@ -21,11 +25,10 @@ from tickets.models import Chat, ChatMessage
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
-
 # Topics
 
 
-def test_the_topic_of_an_own_inbound_call_is_set(desk: Desk, other: Desk) -> None:
+def test_the_topic_of_an_own_inbound_call_is_set(desk, other):
     queue = QueueFactory()
     topic = TopicFactory(group__queue=queue, name="Invoice", show_custom_fields=True)
     field = TopicFieldFactory(queue=queue, name="Number of the invoice", is_required=True)
@@ -43,9 +46,6 @@ def test_the_topic_of_an_own_inbound_call_is_set(desk: Desk, other: Desk) -> Non
     assert stored.fields == [{"field_id": field.pk, "value": "FV 7"}]
 
 
-# Results
-
-
 def status_of(call: Connection, name: str) -> int:
     return Attempt.objects.get(connection_id=call.pk).campaign.statuses.get(name=name).pk  # type: ignore[union-attr]
 
@@ -56,7 +56,7 @@ def kept_result() -> dict[str, Any]:
     return values
 
 
-def test_a_result_is_given_with_note_fields_and_next_call(desk: Desk) -> None:
+def test_a_result_is_given_with_note_fields_and_next_call(desk):
     call = campaign_talk(desk, campaign__fields=["city"])
     field = Attempt.objects.get().campaign.fields.get()  # type: ignore[union-attr]
 
@@ -79,7 +79,7 @@ def test_a_result_is_given_with_note_fields_and_next_call(desk: Desk) -> None:
     assert 'value="2027-03-04T10:30"' in shown
 
 
-def test_an_own_record_is_assigned_to_the_agent(desk: Desk) -> None:
+def test_an_own_record_is_assigned_to_the_agent(desk):
     call = campaign_talk(desk)
     status = Attempt.objects.get().campaign.statuses.get(system_status="MY_RECORD")  # type: ignore[union-attr]
 
@@ -90,7 +90,7 @@ def test_an_own_record_is_assigned_to_the_agent(desk: Desk) -> None:
     assert kept_result()["agent_login"] == "anna"
 
 
-def test_a_result_of_another_agents_call_or_one_too_late_is_refused(desk: Desk, other: Desk) -> None:
+def test_a_result_of_another_agents_call_or_one_too_late_is_refused(desk, other):
     call = campaign_talk(desk)
     answer = other.act("result", connection=call.uid, status_id=status_of(call, "Contacted"))
     assert answer.status_code == 404
@@ -106,19 +106,18 @@ def test_a_result_of_another_agents_call_or_one_too_late_is_refused(desk: Desk, 
 
 
 @pytest.fixture
-def offer(desk: Desk) -> RecordOffer:
-    found: RecordOffer = RecordOfferFactory(agent=desk.agent, record__campaign__is_dialling=True)
-    return found
+def offer(desk):
+    return RecordOfferFactory(agent=desk.agent, record__campaign__is_dialling=True)
 
 
-def test_an_offered_record_is_skipped_with_a_reason(desk: Desk, offer: RecordOffer) -> None:
+def test_an_offered_record_is_skipped_with_a_reason(desk, offer):
     assert desk.act("skip", offer=offer.pk, reason="Called yesterday.").json() == {"errors": []}
 
     offer.refresh_from_db()
     assert (offer.end, offer.reason, desk.state) == ("skipped", "Called yesterday.", "free")
 
 
-def test_an_offered_record_is_called(desk: Desk, offer: RecordOffer, switch_that_answers: None) -> None:
+def test_an_offered_record_is_called(desk, offer, switch_that_answers):
     assert desk.act("accept", offer=offer.pk).json() == {"errors": []}
 
     offer.refresh_from_db()
@@ -126,9 +125,7 @@ def test_an_offered_record_is_called(desk: Desk, offer: RecordOffer, switch_that
     assert Connection.objects.get().agent == desk.agent
 
 
-def test_an_offer_without_a_switch_is_refused_in_words(
-    desk: Desk, offer: RecordOffer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_offer_without_a_switch_is_refused_in_words(desk, offer, monkeypatch):
     monkeypatch.setattr(previews, "is_connected", lambda: False)
 
     assert errors_of(desk.act("accept", offer=offer.pk)) == ["No connection to the PBX."]
@@ -136,8 +133,8 @@ def test_an_offer_without_a_switch_is_refused_in_words(
 
 @pytest.mark.parametrize("action", ["accept", "skip"])
 def test_an_offer_to_another_agent_is_not_found_and_one_that_is_over_does_not_stand_for_the_next(
-    desk: Desk, other: Desk, offer: RecordOffer, switch_that_answers: None, action: str
-) -> None:
+    desk, other, offer, switch_that_answers, action
+):
     answer = other.act(action, offer=offer.pk)
     offer.refresh_from_db()
     assert (answer.status_code, offer.ended_at) == (404, None)
@@ -155,7 +152,7 @@ def test_an_offer_to_another_agent_is_not_found_and_one_that_is_over_does_not_st
 # Chats
 
 
-def test_a_waiting_chat_of_the_own_queue_is_answered(desk: Desk) -> None:
+def test_a_waiting_chat_of_the_own_queue_is_answered(desk):
     chat = ChatFactory(queue=QueueFactory(members=[desk.agent]), client_name="Jan Kowal")
     assert "Jan Kowal" in desk.part("chats")
 
@@ -166,7 +163,7 @@ def test_a_waiting_chat_of_the_own_queue_is_answered(desk: Desk) -> None:
     assert "Good morning." in desk.part("conversation", chat_id=chat.pk)
 
 
-def test_a_chat_is_taken_and_closed_by_its_agent_only(desk: Desk) -> None:
+def test_a_chat_is_taken_and_closed_by_its_agent_only(desk):
     chat = ChatFactory(queue=QueueFactory(members=[desk.agent]))
     assert desk.act("end-chat", chat=chat.pk).status_code == 404
 
@@ -178,7 +175,7 @@ def test_a_chat_is_taken_and_closed_by_its_agent_only(desk: Desk) -> None:
     assert Chat.objects.get().closed_at is not None
 
 
-def test_an_empty_answer_is_refused_and_a_closed_chat_takes_none(desk: Desk) -> None:
+def test_an_empty_answer_is_refused_and_a_closed_chat_takes_none(desk):
     chat = ChatFactory(agent=desk.agent)
     assert errors_of(desk.act("write", chat=chat.pk, body=" ")) == ["This field is required."]
     chat.closed_at = timezone.now()
@@ -189,7 +186,7 @@ def test_an_empty_answer_is_refused_and_a_closed_chat_takes_none(desk: Desk) -> 
 
 
 @pytest.mark.parametrize("is_waiting", [True, False])
-def test_a_chat_of_others_is_not_found(desk: Desk, other: Desk, is_waiting: bool) -> None:
+def test_a_chat_of_others_is_not_found(desk, other, is_waiting):
     place = {"queue": QueueFactory(members=[other.agent])} if is_waiting else {"agent": other.agent}
     chat = ChatFactory(**place)
     ChatMessage.objects.create(chat=chat, body="My secret")
@@ -202,10 +199,81 @@ def test_a_chat_of_others_is_not_found(desk: Desk, other: Desk, is_waiting: bool
     assert (chat.messages.count(), chat.closed_at) == (1, None)
 
 
-def test_an_id_that_is_none_is_not_found(desk: Desk) -> None:
+def test_an_id_that_is_none_is_not_found(desk):
     for chat in ("", "nonsense", "00000000-0000-0000-0000-000000000000"):
         assert desk.act("write", chat=chat, body="Hello").status_code == 404
         desk.now(chat_id=chat)
     for action in ("hold", "topic", "result", "call-back", "accept", "skip"):
         for given in ("", "nonsense", "1.1", "9" * 30):
             assert desk.act(action, connection=given, offer=given, status_id=given).status_code == 404, (action, given)
+
+
+@pytest.fixture
+def desk(monkeypatch):
+    double = RecordingSwitch()
+    monkeypatch.setattr("telephony.calls.switch_requests.current_switch", lambda: double)
+    return desk_of(uses_browser_phone=True)
+
+
+@pytest.fixture
+def call(desk):
+    call = talk(desk)
+    Leg.objects.create(
+        connection=call, role="agent", agent=desk.agent, channel_id="a-1", state="up", asked_at=call.created_at
+    )
+    return call
+
+
+def ask(desk: Desk, action: str, **form: Any) -> dict[str, Any]:
+    answer: dict[str, Any] = desk.post(f"/admin/desk/phone/{action}/", form).json()
+    return answer
+
+
+def test_the_quality_of_the_present_call_is_kept(desk, call):
+    token = ask(desk, "open")["token"]
+    ask(desk, "seen", token=token, reports="[[0, 2.5, null], [4, 7.5, null]]")
+    assert ask(desk, "seen", token=token, reports="[[8, 35, 120]]")["is_on_hold"] is False
+    for wrong in ("[[1]]", '[["1", 2, 3]]', "[[true, 2, 3]]", "[[null, 2, 3]]", "{}", "[", str([[0, 0, 0]] * 21)):
+        ask(desk, "seen", token=token, reports=wrong)
+    ask(desk, "seen", token="", reports="[[50, 50, 50]]")
+
+    kept = CallQuality.objects.get(connection=call, agent=desk.agent)
+    assert (kept.reports, kept.loss, kept.loss_worst, kept.jitter, kept.jitter_worst) == (3, 4, 8, 15, 35)
+    assert (kept.round_trip, kept.round_trip_worst) == (120, 120)
+
+
+def test_a_line_in_no_call_has_no_quality(desk):
+    ask(desk, "seen", token=ask(desk, "open")["token"], reports="[[0, 1, 2]]")
+    assert not CallQuality.objects.exists()
+
+
+def test_the_page_of_the_call_shows_it():
+    kept = CallQualityFactory(round_trip=None, round_trip_worst=None)
+    page = superuser().page(page_of(kept.connection))
+    assert "0.5 / 3.0" in page
+    assert "4.0 / 21.0" in page
+
+
+def test_hold_and_resume(desk, call):
+    assert "errors" in ask(desk, "hold")
+    with heard_switch():
+        assert ask(desk, "hold") == {"is_on_hold": True}
+        Connection.objects.update(is_on_hold=True)
+        CallCommand.objects.all().delete()
+        assert ask(desk, "hold") == {"is_on_hold": False}
+    assert CallCommand.objects.get().kind == "resume"
+    Leg.objects.all().delete()
+    assert "errors" in ask(desk, "hold")
+
+
+def test_a_window_that_lacks_a_microphone_says_so(desk):
+    ask(desk, "lack", trouble="nothing")
+    assert not BrowserPhone.objects.exists()
+    ask(desk, "lack", trouble="denied")
+    phone = BrowserPhone.objects.get()
+    assert (phone.trouble, phone.state_at(phone.seen_at)) == ("denied", "denied")
+    # Not while the switch reaches another window.
+    ask(desk, "open")
+    BrowserPhone.objects.update(registered_at=phone.seen_at)
+    ask(desk, "lack", trouble="denied")
+    assert BrowserPhone.objects.get().trouble == ""

@@ -14,7 +14,7 @@ from knowledgebase.models import Article, ArticleVote, SearchMiss
 from knowledgebase.verbs.articles import edit_article, publish_article
 from tests.conftest import ACTOR, ApiClient
 from tests.knowledgebase.factories import ArticleFactory, ArticleImageFactory, CatalogFactory, CategoryFactory
-from tests.serving import WebServer, at_once
+from tests.serving import at_once
 
 pytestmark = pytest.mark.django_db
 BASE = "/api/knowledge_base"
@@ -31,7 +31,7 @@ def codes(response: Any) -> list[tuple[int, str]]:
 # Articles
 
 
-def test_an_article_has_what_the_interface_says(api: ApiClient) -> None:
+def test_an_article_has_what_the_interface_says(api):
     with time_machine.travel(datetime(2026, 5, 4, 10, 15, 30, tzinfo=UTC)):
         article = ArticleFactory(title="Reset", content="<p>Open the <b>page</b>.</p>", written=True)
 
@@ -53,19 +53,19 @@ def test_an_article_has_what_the_interface_says(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("named", ["x", "0", "../catalogs", "6f0b2c1e8a554b1e9a580f6c2f4f0c1", "6f0b2c1e-8a55", "%00"])
-def test_a_malformed_id_is_404(named: str, api: ApiClient) -> None:
+def test_a_malformed_id_is_404(named, api):
     assert api.get(f"{BASE}/articles/{quote(named)}").status_code == 404
     assert api.get(f"{BASE}/catalogs/{quote(named)}/search?query=x").status_code == 404
 
 
-def test_a_draft_is_not_there(api: ApiClient) -> None:
+def test_a_draft_is_not_there(api):
     article = ArticleFactory(draft=True)
 
     assert api.get(f"{BASE}/articles/{article.pk}").status_code == 404
     assert api.post(f"{BASE}/articles/{article.pk}/feedback", {"positive": True}).status_code == 404
 
 
-def test_readers_see_the_published_version_while_a_draft_is_written(api: ApiClient) -> None:
+def test_readers_see_the_published_version_while_a_draft_is_written(api):
     article = ArticleFactory(title="Before", content="<p>old</p>")
     edit_article(article, ACTOR, title="After", content="<p>new</p>")
 
@@ -75,8 +75,8 @@ def test_readers_see_the_published_version_while_a_draft_is_written(api: ApiClie
     assert (answer["title"], answer["content"], answer["user_login"]) == ("Before", "<p>old</p>", "")
 
 
-def test_updated_at_is_the_last_change_that_readers_see(api: ApiClient) -> None:
-    def changed() -> str:
+def test_updated_at_is_the_last_change_that_readers_see(api):
+    def changed():
         updated_at: str = api.get(f"{BASE}/articles/{article.pk}").json()["updated_at"]
         return updated_at
 
@@ -92,9 +92,7 @@ def test_updated_at_is_the_last_change_that_readers_see(api: ApiClient) -> None:
         assert changed() == f"2026-05-0{seen}T00:00:00Z"
 
 
-def test_images_have_a_whole_address_that_needs_no_credential_once_their_article_is_published(
-    api: ApiClient, anonymous: ApiClient
-) -> None:
+def test_images_have_a_whole_address_that_needs_no_credential_once_their_article_is_published(api, anonymous):
     image = ArticleImageFactory()
     assert anonymous.get(image.path).status_code == 404
     article = ArticleFactory(content=f'<p><img src="{image.path}" alt=""></p>', draft=True)
@@ -108,10 +106,7 @@ def test_images_have_a_whole_address_that_needs_no_credential_once_their_article
     assert (shown.status_code, shown["Content-Type"]) == (200, "image/png")
 
 
-# Lists
-
-
-def test_catalogs_are_listed_with_their_categories_in_order(api: ApiClient) -> None:
+def test_catalogs_are_listed_with_their_categories_in_order(api):
     catalog = CatalogFactory(name="Help", language="english")
     last, first = CategoryFactory(catalog=catalog, order=2), CategoryFactory(catalog=catalog, order=1)
 
@@ -120,7 +115,7 @@ def test_catalogs_are_listed_with_their_categories_in_order(api: ApiClient) -> N
     assert api.get(f"{BASE}/catalogs").json() == [listed]
 
 
-def test_articles_of_a_catalog_are_paged_by_title(api: ApiClient) -> None:
+def test_articles_of_a_catalog_are_paged_by_title(api):
     category = CategoryFactory()
     for title in "CAB":
         ArticleFactory(category=category, title=title)
@@ -134,7 +129,7 @@ def test_articles_of_a_catalog_are_paged_by_title(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("other", ["", "x", "00000000-0000-0000-0000-000000000000"])
-def test_articles_are_narrowed_to_a_category(other: str, api: ApiClient) -> None:
+def test_articles_are_narrowed_to_a_category(other, api):
     article = ArticleFactory()
     CategoryFactory(catalog=article.catalog)
     path = f"{BASE}/catalogs/{article.catalog_id}/articles"
@@ -146,7 +141,7 @@ def test_articles_are_narrowed_to_a_category(other: str, api: ApiClient) -> None
 # Search
 
 
-def test_a_search_answers_hits_as_the_interface_says(api: ApiClient) -> None:
+def test_a_search_answers_hits_as_the_interface_says(api):
     article = ArticleFactory(title="Reset", content="<p>Your password</p>")
 
     assert search(api, article.catalog, "passw").json() == {
@@ -162,7 +157,7 @@ def test_a_search_answers_hits_as_the_interface_says(api: ApiClient) -> None:
     }
 
 
-def test_an_empty_and_a_long_query_are_refused_but_an_unknown_catalog_first(api: ApiClient) -> None:
+def test_an_empty_and_a_long_query_are_refused_but_an_unknown_catalog_first(api):
     catalog = CatalogFactory()
 
     assert search(api, catalog, "ż" * 200).json() == {"articles": []}
@@ -177,7 +172,7 @@ def test_an_empty_and_a_long_query_are_refused_but_an_unknown_catalog_first(api:
     "query",
     ["%00password", "password%00", "%ff%fe", "%ed%a0%80password", "%F0%9F%98%80", "%25", "%27%22%5C", "%E2%80%AE"],
 )
-def test_no_bytes_of_a_query_fail(query: str, api: ApiClient) -> None:
+def test_no_bytes_of_a_query_fail(query, api):
     article = ArticleFactory(content="<p>password</p>")
 
     response = search(api, article.catalog, query)
@@ -186,7 +181,7 @@ def test_no_bytes_of_a_query_fail(query: str, api: ApiClient) -> None:
     assert len(response.json()["articles"]) == ("password" in query)
 
 
-def test_a_search_is_counted_each_time_it_has_no_result(api: ApiClient) -> None:
+def test_a_search_is_counted_each_time_it_has_no_result(api):
     catalog = CatalogFactory()
     search(api, ArticleFactory(title="Gift cards").catalog, "gift")
 
@@ -203,7 +198,7 @@ def vote(api: ApiClient, article: Article, **body: Any) -> Any:
     return api.post(f"{BASE}/articles/{article.pk}/feedback", body)
 
 
-def test_votes_of_several_end_users_add_up(api: ApiClient, api_client: Any) -> None:
+def test_votes_of_several_end_users_add_up(api, api_client):
     article = ArticleFactory()
     vote(api, article, positive=True, user_key="a")
     vote(api, article, positive=False, user_key="b")
@@ -215,7 +210,7 @@ def test_votes_of_several_end_users_add_up(api: ApiClient, api_client: Any) -> N
     assert api.get(f"{BASE}/articles/{article.pk}").json()["feedback"] == {"positive": 3, "negative": 1}
 
 
-def test_one_end_user_has_one_vote_and_may_change_it(api: ApiClient) -> None:
+def test_one_end_user_has_one_vote_and_may_change_it(api):
     article = ArticleFactory()
 
     before = api.get(f"{BASE}/articles/{article.pk}").json()
@@ -227,18 +222,18 @@ def test_one_end_user_has_one_vote_and_may_change_it(api: ApiClient) -> None:
     assert api.get(f"{BASE}/articles/{article.pk}").json()["updated_at"] == before["updated_at"]
 
 
-def test_every_fault_of_a_vote_is_named(api: ApiClient) -> None:
+def test_every_fault_of_a_vote_is_named(api):
     response = vote(api, ArticleFactory(), positive="perhaps", user_key="x" * 256)
 
     assert codes(response) == [(100007, "positive"), (100003, "user_key")]
     assert codes(vote(api, ArticleFactory())) == [(100001, "positive")]
 
 
-def test_votes_at_once_are_each_counted_once(servers: list[WebServer], credential: str) -> None:
+def test_votes_at_once_are_each_counted_once(servers, credential):
     article = ArticleFactory()
     path = f"{BASE}/articles/{article.pk}/feedback"
 
-    def cast(key: str) -> int:
+    def cast(key):
         body = {"positive": True, "user_key": key}
         return servers[0].request("POST", path, body, auth=credential).status
 

@@ -3,7 +3,6 @@
 from contextlib import nullcontext
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -30,7 +29,7 @@ def write(folder: Path, name: str, text: str | bytes) -> None:
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
 
 
-def test_markdown_and_html_become_published_articles_in_their_categories(tmp_path: Path) -> None:
+def test_markdown_and_html_become_published_articles_in_their_categories(tmp_path):
     AgentFactory(login="anna")
     head = "---\ntitle: Track it\nauthor: anna\n---\n"
     write(tmp_path, "Orders/track.md", f"{head}# Track it\n\nUse **this**:\n\n- one\n")
@@ -75,7 +74,7 @@ def test_markdown_and_html_become_published_articles_in_their_categories(tmp_pat
     ],
 )
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
-def test_the_head_of_a_file_is_yaml(head: str, title: str, ends: str, tmp_path: Path) -> None:
+def test_the_head_of_a_file_is_yaml(head, title, ends, tmp_path):
     write(tmp_path, "a.md", f"---\n{head}\n---\n# The heading\n\ntext".replace("\n", ends))
 
     assert import_(tmp_path) == "1 added, 0 changed, 0 as they were, 0 failed\n"
@@ -94,7 +93,7 @@ def test_the_head_of_a_file_is_yaml(head: str, title: str, ends: str, tmp_path: 
         ("title: a\ntags: " + "x" * 20_000, "The head of the file has more than 20000 characters."),
     ],
 )
-def test_a_head_that_cannot_be_read_is_named_and_makes_no_article(head: str, problem: str, tmp_path: Path) -> None:
+def test_a_head_that_cannot_be_read_is_named_and_makes_no_article(head, problem, tmp_path):
     write(tmp_path, "a.md", f"---\n{head}\n---\ntext")
 
     assert f"a.md: {problem}" in import_(tmp_path, fails=True)
@@ -102,14 +101,14 @@ def test_a_head_that_cannot_be_read_is_named_and_makes_no_article(head: str, pro
 
 
 @pytest.mark.parametrize("text", ["---\nNo head: at all: none\n---\ntext", "---\n- one\n---\ntext"])
-def test_dashes_around_something_else_are_no_head(text: str, tmp_path: Path) -> None:
+def test_dashes_around_something_else_are_no_head(text, tmp_path):
     write(tmp_path, "a.md", text)
     import_(tmp_path)
 
     assert text.splitlines()[1].lstrip("- ") in Article.objects.get().content
 
 
-def test_import_reports_removed_html_and_unreadable_files_and_goes_on(tmp_path: Path) -> None:
+def test_import_reports_removed_html_and_unreadable_files_and_goes_on(tmp_path):
     write(tmp_path, "a.html", "<p>a<script>b</script></p>")
     write(tmp_path, "b.md", b"\xff\xfe\x00")
     write(tmp_path, "c.md", "---\ntitle: " + "x" * 300 + "\n---\ntext")
@@ -121,7 +120,7 @@ def test_import_reports_removed_html_and_unreadable_files_and_goes_on(tmp_path: 
     assert lines[3] == "1 added, 0 changed, 0 as they were, 2 failed"
 
 
-def test_the_same_folder_again_changes_its_articles_and_makes_none(tmp_path: Path) -> None:
+def test_the_same_folder_again_changes_its_articles_and_makes_none(tmp_path):
     write(tmp_path, "a.md", "# A\n\nold")
     import_(tmp_path)
     write(tmp_path, "a.md", "# A\n\nnew")
@@ -132,7 +131,7 @@ def test_the_same_folder_again_changes_its_articles_and_makes_none(tmp_path: Pat
     assert (article.text, article.number) == ("new", 2)
 
 
-def test_drafts_stay_drafts(tmp_path: Path) -> None:
+def test_drafts_stay_drafts(tmp_path):
     write(tmp_path, "a.md", "---\npublished: false\n---\n# A")
     write(tmp_path, "b.md", "# B")
     import_(tmp_path)
@@ -143,7 +142,7 @@ def test_drafts_stay_drafts(tmp_path: Path) -> None:
     assert not Article.objects.get(title="C").is_published
 
 
-def test_images_beside_a_file_become_attachments_and_no_other_file_is_read(tmp_path: Path) -> None:
+def test_images_beside_a_file_become_attachments_and_no_other_file_is_read(tmp_path):
     write(tmp_path, "secret.png", PNG)
     folder = tmp_path / "help"
     write(folder, "images/a b.png", PNG)
@@ -162,7 +161,7 @@ def test_images_beside_a_file_become_attachments_and_no_other_file_is_read(tmp_p
     assert article.content == f'<p><img src="{image.path}" alt="one">   </p>'
 
 
-def test_a_language_is_that_of_the_catalog_and_what_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_language_is_that_of_the_catalog_and_what_is_not_there_is_refused(tmp_path):
     import_(tmp_path, "--language", "english")
 
     assert Catalog.objects.get().language == "english"
@@ -175,7 +174,7 @@ def test_a_language_is_that_of_the_catalog_and_what_is_not_there_is_refused(tmp_
 
 
 @pytest.mark.parametrize("kind", ["html", "md"])
-def test_an_export_is_imported_without_changes(kind: str, tmp_path: Path) -> None:
+def test_an_export_is_imported_without_changes(kind, tmp_path):
     image = ArticleImageFactory()
     category = CategoryFactory(name="Orders / Late")
     article = ArticleFactory(
@@ -220,7 +219,7 @@ TITLES = (
 
 
 @pytest.mark.parametrize("kind", ["html", "md"])
-def test_import_of_an_unedited_export_changes_and_publishes_nothing(kind: str, tmp_path: Path) -> None:
+def test_import_of_an_unedited_export_changes_and_publishes_nothing(kind, tmp_path):
     category = CategoryFactory(catalog__name="Help")
     content = f'<p>Text <em>here</em> <img src="{ArticleImageFactory().path}" alt="p"></p>'
     for title in TITLES:
@@ -244,7 +243,7 @@ def _forget_everything() -> None:
     Catalog.objects.all().update(name="Before")
 
 
-def test_the_demonstration_has_twelve_articles_and_a_draft(tmp_path: Path, settings: Any) -> None:
+def test_the_demonstration_has_twelve_articles_and_a_draft(tmp_path, settings):
     from callcentre.demonstration import articles
 
     articles.seed()

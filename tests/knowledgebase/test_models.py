@@ -38,7 +38,7 @@ def faults(caught: Any) -> list[tuple[ErrorCode, str]]:
     return [(fault.code, fault.field) for fault in caught.value.faults]
 
 
-def test_a_new_article_is_a_draft_with_one_version() -> None:
+def test_a_new_article_is_a_draft_with_one_version():
     article, cleaned = create_article(
         ACTOR, category_id=CategoryFactory().pk, title="  New\n one ", content="<p>a<script>b</script></p>"
     )
@@ -51,7 +51,7 @@ def test_a_new_article_is_a_draft_with_one_version() -> None:
 
 @pytest.mark.trial
 @pytest.mark.slow("cleans costly HTML")
-def test_content_that_cannot_be_sanitised_is_refused() -> None:
+def test_content_that_cannot_be_sanitised_is_refused():
     article = ArticleFactory(content="<p>a</p>")
 
     with pytest.raises(Invalid) as created:
@@ -63,7 +63,7 @@ def test_content_that_cannot_be_sanitised_is_refused() -> None:
     assert Article.objects.get().title == article.title
 
 
-def test_an_edit_of_a_published_article_is_a_draft_until_it_is_published() -> None:
+def test_an_edit_of_a_published_article_is_a_draft_until_it_is_published():
     article = ArticleFactory(title="Before")
 
     edit_article(article, ACTOR, title="After")
@@ -75,7 +75,7 @@ def test_an_edit_of_a_published_article_is_a_draft_until_it_is_published() -> No
     assert history(article) == [("create", 1), ("publish", 1), ("edit", 2), ("publish", 2)]
 
 
-def test_an_edit_of_a_draft_shows_at_once_and_makes_a_version_unless_it_changes_nothing() -> None:
+def test_an_edit_of_a_draft_shows_at_once_and_makes_a_version_unless_it_changes_nothing():
     article = ArticleFactory(draft=True)
 
     edit_article(article, ACTOR, title=article.title, content=article.content)
@@ -87,7 +87,7 @@ def test_an_edit_of_a_draft_shows_at_once_and_makes_a_version_unless_it_changes_
     assert (article.title, article.text, article.number, cleaned.removed) == ("Another", "later", 3, {})
 
 
-def test_an_earlier_version_is_restored_as_a_new_draft() -> None:
+def test_an_earlier_version_is_restored_as_a_new_draft():
     article = ArticleFactory(title="First", content="<p>1</p>")
     edit_article(article, ACTOR, title="Second", content="<p>2</p>")
     publish_article(article, ACTOR)
@@ -110,7 +110,7 @@ def written_in_bulk(**values: Any) -> Article:
     return article
 
 
-def test_an_article_that_was_written_in_bulk_is_edited_published_withdrawn_and_restored() -> None:
+def test_an_article_that_was_written_in_bulk_is_edited_published_withdrawn_and_restored():
     edited, article = written_in_bulk(is_published=True, published_number=1), written_in_bulk()
 
     edit_article(edited, ACTOR, title="Edited")
@@ -122,7 +122,7 @@ def test_an_article_that_was_written_in_bulk_is_edited_published_withdrawn_and_r
     assert (article.newest.number, article.newest.content) == (2, "<p>b</p>")
 
 
-def test_a_withdrawn_article_is_a_draft_again() -> None:
+def test_a_withdrawn_article_is_a_draft_again():
     article = ArticleFactory(title="Before")
     edit_article(article, ACTOR, title="After")
 
@@ -131,7 +131,7 @@ def test_a_withdrawn_article_is_a_draft_again() -> None:
     assert (article.is_published, article.title, article.published_number) == (False, "After", None)
 
 
-def test_every_fault_is_named_at_once() -> None:
+def test_every_fault_is_named_at_once():
     with pytest.raises(Invalid) as caught:
         create_article(ACTOR, category_id=CategoryFactory().pk, title=" ", content="x" * 1_000_001)
     assert faults(caught) == [(ErrorCode.EMPTY, "title"), (ErrorCode.TOO_LONG, "content")]
@@ -142,7 +142,7 @@ def test_every_fault_is_named_at_once() -> None:
     assert not Article.objects.exists()
 
 
-def test_a_text_of_a_million_characters_is_kept_and_found_by_its_beginning() -> None:
+def test_a_text_of_a_million_characters_is_kept_and_found_by_its_beginning():
     words = " ".join(f"word{number}" for number in range(90_000))
 
     article = ArticleFactory(content=f"<p>{words}</p>")
@@ -151,14 +151,14 @@ def test_a_text_of_a_million_characters_is_kept_and_found_by_its_beginning() -> 
     assert found.get() == article
 
 
-def test_a_category_with_articles_stays() -> None:
+def test_a_category_with_articles_stays():
     article = ArticleFactory()
 
     with pytest.raises(ProtectedError):
         article.category.delete()
 
 
-def test_words_of_an_article_are_learnt_when_it_is_published() -> None:
+def test_words_of_an_article_are_learnt_when_it_is_published():
     article = ArticleFactory(title="Password", draft=True)
     assert not Term.objects.exists()
 
@@ -178,14 +178,14 @@ def test_words_of_an_article_are_learnt_when_it_is_published() -> None:
         (b"\xff\xd8\xff" + b"0" * (5 * 1024 * 1024), ErrorCode.IMAGE_TOO_LARGE),
     ],
 )
-def test_a_file_that_is_no_image_is_refused(content: bytes, code: ErrorCode) -> None:
+def test_a_file_that_is_no_image_is_refused(content, code):
     with pytest.raises(Invalid) as caught:
         create_image(ACTOR, "x.png", content)
 
     assert faults(caught) == [(code, "image")]
 
 
-def test_an_image_belongs_to_the_article_that_was_saved_with_it_first() -> None:
+def test_an_image_belongs_to_the_article_that_was_saved_with_it_first():
     image = ArticleImageFactory()
     article = ArticleFactory(content=f'<img src="{image.path}">')
     ArticleFactory(content=f'<img src="{image.path}">')
@@ -195,7 +195,7 @@ def test_an_image_belongs_to_the_article_that_was_saved_with_it_first() -> None:
     assert image.article == article
 
 
-def test_images_are_deleted_with_their_article(django_capture_on_commit_callbacks: Any) -> None:
+def test_images_are_deleted_with_their_article(django_capture_on_commit_callbacks):
     image = ArticleImageFactory()
     article = ArticleFactory(content=f'<img src="{image.path}">')
     assert default_storage.exists(image.file.name)
@@ -207,7 +207,7 @@ def test_images_are_deleted_with_their_article(django_capture_on_commit_callback
     assert not default_storage.exists(image.file.name)
 
 
-def test_images_without_an_article_are_deleted_after_a_day_and_old_searches_too() -> None:
+def test_images_without_an_article_are_deleted_after_a_day_and_old_searches_too():
     old, new, used = ArticleImageFactory(old=True), ArticleImageFactory(), ArticleImageFactory(old=True)
     ArticleFactory(content=f'<img src="{used.path}">')
     SearchMissFactory(old=True)
@@ -220,10 +220,7 @@ def test_images_without_an_article_are_deleted_after_a_day_and_old_searches_too(
     assert list(SearchMiss.objects.all()) == [kept]
 
 
-# Adjectives
-
-
-def test_articles_that_more_readers_found_useless_are_voted_down_worst_first() -> None:
+def test_articles_that_more_readers_found_useless_are_voted_down_worst_first():
     liked, bad, worst = ArticleFactory(), ArticleFactory(), ArticleFactory()
     for article, positive, negative in ((liked, 2, 1), (bad, 1, 2), (worst, 0, 5)):
         Article.objects.filter(pk=article.pk).update(positive_count=positive, negative_count=negative)
@@ -231,7 +228,7 @@ def test_articles_that_more_readers_found_useless_are_voted_down_worst_first() -
     assert list(Article.objects.voted_down()) == [worst, bad]
 
 
-def test_drafts_are_new_articles_and_newer_versions() -> None:
+def test_drafts_are_new_articles_and_newer_versions():
     ArticleFactory()
     draft = ArticleFactory(title="A", draft=True)
     changed = ArticleFactory(title="B")

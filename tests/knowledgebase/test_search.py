@@ -152,9 +152,6 @@ def test_an_unknown_catalog_is_none() -> None:
     assert find(CatalogFactory.build().pk, "invoice") is None
 
 
-# Languages
-
-
 @pytest.mark.parametrize(
     ("language", "text", "is_found"),
     [
@@ -240,9 +237,6 @@ def test_a_word_is_taken_for_a_mistyped_one_only_when_nothing_matches_and_a_word
 
     assert titles(category, "pasword") == ["Pasword"]
     assert titles(category, "xylophone") == []
-
-
-# Fragments
 
 
 def highlight(category: Category, text: str) -> str:

@@ -24,7 +24,7 @@ PAIRS = Path(__file__).parent / "polish"
 
 
 @pytest.fixture
-def category(db: None) -> Category:
+def category(db):
     return CategoryFactory(catalog__language="polish")
 
 
@@ -64,7 +64,7 @@ def share_found(category: Category, pairs: list[tuple[str, str]]) -> float:
 @pytest.mark.trial
 @pytest.mark.slow("fills a catalog")
 @pytest.mark.parametrize("language", ["simple", "polish"])
-def test_nine_of_ten_articles_are_found_by_another_form_beside_articles_with_the_exact_one(language: str) -> None:
+def test_nine_of_ten_articles_are_found_by_another_form_beside_articles_with_the_exact_one(language):
     held_out = pairs("held_out.tsv")
     assert len(held_out) >= 200
 
@@ -72,11 +72,11 @@ def test_nine_of_ten_articles_are_found_by_another_form_beside_articles_with_the
 
 
 @pytest.mark.slow("writes many rows")
-def test_words_that_only_look_alike_are_not_found(category: Category) -> None:
+def test_words_that_only_look_alike_are_not_found(category):
     assert share_found(category, pairs("different_words.tsv")) <= 0.05
 
 
-def test_an_article_is_found_in_a_catalog_that_has_the_exact_word_elsewhere(category: Category) -> None:
+def test_an_article_is_found_in_a_catalog_that_has_the_exact_word_elsewhere(category):
     wanted = article(category, "Trzydzieści dni.", title="Zwrot towaru")
     article(category, "Lista towarów na zwrot.", title="Magazyn")
     index()
@@ -84,7 +84,7 @@ def test_an_article_is_found_in_a_catalog_that_has_the_exact_word_elsewhere(cate
     assert str(wanted.pk) in found(category, "zwrot towarów")
 
 
-def test_exact_forms_come_first(category: Category) -> None:
+def test_exact_forms_come_first(category):
     others = [article(category, "Zwroty i zwrotów, zwrotem, zwroty.", title="Zwroty") for _ in range(3)]
     exact = article(category, "Zwrot i zwrotów, zwrotem, zwroty.", title="Zwrot")
     index()
@@ -107,14 +107,14 @@ def test_exact_forms_come_first(category: Category) -> None:
         ("Zwroty przyjmujemy.", "Zawroty głowy.", "zwrotom"),
     ],
 )
-def test_words_are_found_in_all_forms(category: Category, wanted: str, other: str, query: str) -> None:
+def test_words_are_found_in_all_forms(category, wanted, other, query):
     found_one, _other = article(category, wanted), article(category, other)
     index()
 
     assert found(category, query) == [str(found_one.pk)]
 
 
-def test_the_form_that_was_found_is_marked(category: Category) -> None:
+def test_the_form_that_was_found_is_marked(category):
     article(category, "Termin zwrotów to 30 dni; zwrotka i zawroty nie.")
     index()
     hits = find(category.catalog_id, "zwrotem")
@@ -123,7 +123,7 @@ def test_the_form_that_was_found_is_marked(category: Category) -> None:
     assert hits[0].highlight == "Termin <em>zwrotów</em> to 30 dni; zwrotka i zawroty nie."
 
 
-def test_a_text_of_another_language_has_no_polish_forms() -> None:
+def test_a_text_of_another_language_has_no_polish_forms():
     category = CategoryFactory(catalog__language="simple")
     english = article(category, "The ten dates of a domain are on the list of the customer.", title="To do")
     index()
@@ -134,9 +134,7 @@ def test_a_text_of_another_language_has_no_polish_forms() -> None:
     assert find(category.catalog_id, "tego") == []
 
 
-def test_a_new_text_is_found_at_once_and_its_forms_after_the_worker(
-    category: Category, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_text_is_found_at_once_and_its_forms_after_the_worker(category, monkeypatch):
     sent: list[tuple[str, ...]] = []
     monkeypatch.setattr("knowledgebase.verbs.articles.enqueue", lambda *call: sent.append(call))
     wanted = article(category, "Ludzie.")
@@ -149,7 +147,7 @@ def test_a_new_text_is_found_at_once_and_its_forms_after_the_worker(
     assert found(category, "człowiek") == [str(wanted.pk)]
 
 
-def test_a_changed_text_is_indexed_again(category: Category) -> None:
+def test_a_changed_text_is_indexed_again(category):
     changed = article(category, "Zwroty towarów.")
     index()
     edit_article(changed, SYSTEM, content="<p>Reklamacje towarów.</p>")
@@ -166,9 +164,7 @@ def test_a_changed_text_is_indexed_again(category: Category) -> None:
     assert found(category, "zwrotem") == []
 
 
-def test_the_sweep_indexes_old_articles_in_turns_and_counts_their_words_at_the_end(
-    category: Category, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_sweep_indexes_old_articles_in_turns_and_counts_their_words_at_the_end(category, monkeypatch):
     for _ in range(5):
         article(category, "Zwroty towarów.")
     turns: list[str] = []
@@ -186,7 +182,7 @@ def test_the_sweep_indexes_old_articles_in_turns_and_counts_their_words_at_the_e
     assert lemmas.get().articles == 5
 
 
-def test_rows_that_the_code_before_this_wrote_are_indexed(category: Category) -> None:
+def test_rows_that_the_code_before_this_wrote_are_indexed(category):
     """That code writes neither the vectors nor the version, and knows two columns less."""
     old = article(category, "Zwroty towarów.")
     index()
@@ -201,7 +197,7 @@ def test_rows_that_the_code_before_this_wrote_are_indexed(category: Category) ->
     assert found(category, "reklamacji") == [str(old.pk)]
 
 
-def test_another_language_of_a_catalog_takes_the_forms_away_and_brings_them_back(category: Category) -> None:
+def test_another_language_of_a_catalog_takes_the_forms_away_and_brings_them_back(category):
     wanted = article(category, "Zwroty towarów.")
     index()
     edit_catalog(category.catalog, SYSTEM, language="english")
@@ -212,9 +208,7 @@ def test_another_language_of_a_catalog_takes_the_forms_away_and_brings_them_back
     assert found(category, "zwrotem") == [str(wanted.pk)]
 
 
-def test_without_the_dictionary_words_are_found_as_they_are_written(
-    category: Category, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_dictionary_words_are_found_as_they_are_written(category, monkeypatch):
     monkeypatch.setattr(polish, "morfeusz2", None)
     wanted = article(category, "Ludzie.")
     index()
@@ -225,7 +219,7 @@ def test_without_the_dictionary_words_are_found_as_they_are_written(
     assert found(category, "człowiek") == []
 
 
-def test_a_search_loads_no_dictionary(category: Category, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_loads_no_dictionary(category, monkeypatch):
     wanted = article(category, "Zwroty towarów.")
     index()
     monkeypatch.setattr(polish, "_analyse", None)
@@ -235,7 +229,7 @@ def test_a_search_loads_no_dictionary(category: Category, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("text", ["zwrotem", "zwrotem towaru", "zwrotom towarom klientom sklepom"])
-def test_a_search_of_rare_words_in_all_forms_is_one_statement(category: Category, text: str) -> None:
+def test_a_search_of_rare_words_in_all_forms_is_one_statement(category, text):
     article(category, "Zwroty towarów klientów sklepów.")
     index()
     with CaptureQueriesContext(connection) as captured:
@@ -244,8 +238,8 @@ def test_a_search_of_rare_words_in_all_forms_is_one_statement(category: Category
     assert len(captured) == 1
 
 
-def test_to_index_a_batch_takes_the_same_statements_before_the_articles(category: Category) -> None:
-    def statements(count: int) -> int:
+def test_to_index_a_batch_takes_the_same_statements_before_the_articles(category):
+    def statements(count):
         for number in range(count):
             article(category, f"Zwroty towarów {number}.")
         with CaptureQueriesContext(connection) as captured:
@@ -257,7 +251,7 @@ def test_to_index_a_batch_takes_the_same_statements_before_the_articles(category
 
 
 @pytest.mark.parametrize("word", ["ŉ", "n'ŉ zwrot", "it's ŉ'", "\\ŉ", "'' zwrot ŉa"])
-def test_quotation_marks_that_a_letter_becomes_do_not_break_a_query(category: Category, word: str) -> None:
+def test_quotation_marks_that_a_letter_becomes_do_not_break_a_query(category, word):
     article(category, f"Zwroty {word}.")
     index()
 
@@ -269,7 +263,7 @@ def test_quotation_marks_that_a_letter_becomes_do_not_break_a_query(category: Ca
 
 
 @pytest.fixture
-def common(monkeypatch: pytest.MonkeyPatch, db: None) -> Catalog:
+def common(monkeypatch, db):
     """A small catalog in which what is common elsewhere by thousands is common by dozens."""
     monkeypatch.setattr("knowledgebase.models.term.COMMON_FROM", 20)
     monkeypatch.setattr("knowledgebase.search.hits.COMMON_FROM", 20)
@@ -304,25 +298,25 @@ def is_narrowed(catalog: Catalog, text: str) -> list[bool]:
 
 
 @pytest.mark.parametrize("place", [0, 1, 4, 8])
-def test_the_best_hits_of_a_common_word_equal_a_full_ranking(common: Catalog, place: int) -> None:
+def test_the_best_hits_of_a_common_word_equal_a_full_ranking(common, place):
     word = vocabulary()[place]
 
     assert ours(common, f'"{word}"', f"'{word}'") == naive(common, f"'{word}'")
     assert is_narrowed(common, word) == [False, True]
 
 
-def test_a_rare_word_is_ranked_as_a_whole(common: Catalog) -> None:
+def test_a_rare_word_is_ranked_as_a_whole(common):
     assert is_narrowed(common, vocabulary()[2000]) == [False]
 
 
-def test_two_common_words_are_narrowed_too(common: Catalog) -> None:
+def test_two_common_words_are_narrowed_too(common):
     first, second = vocabulary()[:2]
 
     assert is_narrowed(common, f"{first} {second}")[1]
     assert len(ours(common, f"{first} {second}", f"'{first}' & '{second}':*")) == 10
 
 
-def test_an_unwanted_word_does_not_shorten_the_page(common: Catalog) -> None:
+def test_an_unwanted_word_does_not_shorten_the_page(common):
     first, second = vocabulary()[0], vocabulary()[30]
     counted = "SELECT count(*) FROM knowledgebase_article WHERE search @@ to_tsquery('knowledgebase_simple', %s)"
     ((count,),) = rows_of(counted, [f"'{first}' & !'{second}'"])
@@ -333,7 +327,7 @@ def test_an_unwanted_word_does_not_shorten_the_page(common: Catalog) -> None:
     assert len(hits) == min(count, 50)
 
 
-def test_articles_with_several_words_of_one_beginning_in_their_title_are_candidates() -> None:
+def test_articles_with_several_words_of_one_beginning_in_their_title_are_candidates():
     word = ranking.Frequency(beginning="=orde")
 
     word.add("=order", 1000, [20, 10], [50, 300])
@@ -344,17 +338,14 @@ def test_articles_with_several_words_of_one_beginning_in_their_title_are_candida
 
 
 @pytest.mark.parametrize(("title", "is_marked"), [("Order orders", True), ("Order other", False), ("Or or", False)])
-def test_several_words_of_one_beginning_in_a_title_stand_out(title: str, is_marked: bool, db: None) -> None:
+def test_several_words_of_one_beginning_in_a_title_stand_out(title, is_marked, db):
     article = ArticleFactory(title=title, content="<p>ordering ordered</p>")
 
     statement = "SELECT peaks @@ '16^orde'::tsquery FROM knowledgebase_article WHERE id = %s"
     assert rows_of(statement, [article.pk]) == [(is_marked,)]
 
 
-# Counting
-
-
-def test_words_are_counted_where_articles_have_changed() -> None:
+def test_words_are_counted_where_articles_have_changed():
     category = CategoryFactory()
     ArticleFactory(category=category, title="Password", content="<p>reset reset</p>")
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission
 from django.core import mail
-from django.test import Client
 from django.utils import timezone
 
 from callcentre.models import User
@@ -46,7 +45,7 @@ def events() -> list[tuple[str, dict[str, Any]]]:
     return list(found.values_list("action", "payload"))
 
 
-def test_a_queue_in_which_a_caller_waits_too_long_or_too_many_wait() -> None:
+def test_a_queue_in_which_a_caller_waits_too_long_or_too_many_wait():
     slow = AlarmFactory(subject=Subject.QUEUE_WAIT, limit=60)
     many = AlarmFactory(limit=1, queue=slow.queue)
     wait_in(QueueFactory(), 900)
@@ -61,7 +60,7 @@ def test_a_queue_in_which_a_caller_waits_too_long_or_too_many_wait() -> None:
     assert not is_raised(slow)
 
 
-def test_a_trunk_that_fails_raises_an_alarm_that_no_person_has_set() -> None:
+def test_a_trunk_that_fails_raises_an_alarm_that_no_person_has_set():
     watch_alarms()
     assert not Alarm.objects.exists()
 
@@ -80,7 +79,7 @@ def test_a_trunk_that_fails_raises_an_alarm_that_no_person_has_set() -> None:
     assert not is_raised(alarm)
 
 
-def test_a_queue_with_too_few_free_agents_unless_it_is_closed(time_machine: Any) -> None:
+def test_a_queue_with_too_few_free_agents_unless_it_is_closed(time_machine):
     time_machine.move_to("2026-11-23 08:00:00+00:00", tick=False)  # a Monday, 9:00 here
     alarm = AlarmFactory(subject=Subject.QUEUE_FREE_AGENTS, limit=1)
     OpeningHours.objects.create(queue=alarm.queue, weekday=1, opens_at="08:00", closes_at="10:00")
@@ -97,7 +96,7 @@ def test_a_queue_with_too_few_free_agents_unless_it_is_closed(time_machine: Any)
     assert not is_raised(alarm)
 
 
-def test_a_campaign_with_too_many_drops_today() -> None:
+def test_a_campaign_with_too_many_drops_today():
     campaign = CampaignFactory()
     alarm = AlarmFactory(subject=Subject.CAMPAIGN_DROP_RATE, limit=2.5, campaign=campaign, queue=None)
     yesterday = timezone.localdate() - timedelta(days=1)
@@ -116,7 +115,7 @@ def payload_of(alarm: Alarm) -> dict[str, Any]:
     return {"alarm_id": alarm.pk, "name": alarm.name, "subject": alarm.subject, "limit": alarm.limit}
 
 
-def test_each_change_is_one_event() -> None:
+def test_each_change_is_one_event():
     alarm = AlarmFactory(limit=0)
     call = wait_in(alarm.queue)
     for _ in range(3):
@@ -131,7 +130,7 @@ def test_each_change_is_one_event() -> None:
     ]
 
 
-def test_an_inactive_alarm_is_not_raised_and_a_raised_one_is_cleared() -> None:
+def test_an_inactive_alarm_is_not_raised_and_a_raised_one_is_cleared():
     alarm = AlarmFactory(limit=0, is_active=False)
     wait_in(alarm.queue)
     assert not is_raised(alarm)
@@ -144,7 +143,7 @@ def test_an_inactive_alarm_is_not_raised_and_a_raised_one_is_cleared() -> None:
     assert [action for action, _ in events()] == ["ALARM_RAISED", "ALARM_CLEARED"]
 
 
-def test_a_deleted_alarm_is_cleared_first() -> None:
+def test_a_deleted_alarm_is_cleared_first():
     alarm = AlarmFactory(raised=True)
     AlarmMailFactory(alarm=alarm)
     quiet = AlarmFactory()
@@ -157,7 +156,7 @@ def test_a_deleted_alarm_is_cleared_first() -> None:
     assert not Alarm.objects.exists()
 
 
-def test_the_watch_takes_the_same_queries_for_all_alarms() -> None:
+def test_the_watch_takes_the_same_queries_for_all_alarms():
     for _ in range(30):
         AlarmFactory(subject=Subject.QUEUE_WAIT, limit=5, recipients=["a@callcentre.example"])
         AlarmFactory(subject=Subject.QUEUE_FREE_AGENTS, limit=1)
@@ -172,15 +171,12 @@ def test_the_watch_takes_the_same_queries_for_all_alarms() -> None:
         assert watch() == 0
 
 
-# Several workers
-
-
 @pytest.mark.django_db(transaction=True)
-def test_workers_at_once_raise_an_alarm_once() -> None:
+def test_workers_at_once_raise_an_alarm_once():
     for _ in range(5):
         wait_in(AlarmFactory(limit=0, recipients=["a@callcentre.example"]).queue)
 
-    def work() -> None:
+    def work():
         for _ in range(5):
             watch()
 
@@ -192,11 +188,11 @@ def test_workers_at_once_raise_an_alarm_once() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_worker_that_dies_leaves_no_part_of_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_dies_leaves_no_part_of_a_change(monkeypatch):
     alarm = AlarmFactory(limit=0, recipients=["a@callcentre.example"])
     wait_in(alarm.queue)
 
-    def die(*_unused: Any) -> None:
+    def die(*_unused):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -211,10 +207,7 @@ def test_a_worker_that_dies_leaves_no_part_of_a_change(monkeypatch: pytest.Monke
     assert (len(events()), AlarmMail.objects.count()) == (1, 1)
 
 
-# Mails
-
-
-def test_recipients_get_a_mail_in_the_language_of_the_alarm_when_it_is_raised_and_when_it_is_over() -> None:
+def test_recipients_get_a_mail_in_the_language_of_the_alarm_when_it_is_raised_and_when_it_is_over():
     recipients = ["a@callcentre.example", "b@callcentre.example"]
     alarm = AlarmFactory(name="Hotline waits", limit=0, queue__name="Hotline", recipients=recipients)
     call = wait_in(alarm.queue)
@@ -237,7 +230,7 @@ def test_recipients_get_a_mail_in_the_language_of_the_alarm_when_it_is_raised_an
 
 
 @pytest.mark.usefixtures("plain_static")
-def test_no_mail_is_sent_when_the_person_who_saved_the_alarm_may_not_see_it_any_more(client: Client) -> None:
+def test_no_mail_is_sent_when_the_person_who_saved_the_alarm_may_not_see_it_any_more(client):
     person = UserFactory(staff=True)
     person.user_permissions.set(Permission.objects.filter(codename__in=["view_alarm", "change_alarm"]))
     alarm = AlarmFactory(limit=0, recipients=["a@callcentre.example"], user=person)
@@ -256,7 +249,7 @@ def test_no_mail_is_sent_when_the_person_who_saved_the_alarm_may_not_see_it_any_
     assert "may not see it any more" in client.get(f"/admin/overview/alarm/{alarm.pk}/change/").content.decode()
 
 
-def test_old_mails_are_deleted_unless_they_are_to_be_sent() -> None:
+def test_old_mails_are_deleted_unless_they_are_to_be_sent():
     long_ago = timezone.now() - timedelta(days=31)
     AlarmMailFactory(state="sent", at=long_ago)
     kept = [AlarmMailFactory(at=long_ago).pk, AlarmMailFactory(state="sent").pk]

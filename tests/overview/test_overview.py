@@ -36,7 +36,7 @@ NOON = "2026-11-23 11:00:00+00:00"
 
 
 @pytest.fixture
-def noon(time_machine: Any) -> datetime:
+def noon(time_machine):
     """Stop the clock at noon, so that the hours before it belong to today."""
     time_machine.move_to(NOON, tick=False)
     return timezone.now()
@@ -81,7 +81,7 @@ def rows_behind(client: BackOffice, cell: Any) -> list[Any]:
 
 
 @pytest.fixture
-def busy(noon: datetime) -> Queue:
+def busy(noon):
     """A queue with calls of all kinds, beside another one and yesterday's calls."""
     queue: Queue = QueueFactory(name="Hotline")
     other = QueueFactory(name="Other")
@@ -96,7 +96,7 @@ def busy(noon: datetime) -> Queue:
     return queue
 
 
-def test_a_queue_shows_its_present_and_its_day_whose_figures_lead_to_their_calls(busy: Queue, noon: datetime) -> None:
+def test_a_queue_shows_its_present_and_its_day_whose_figures_lead_to_their_calls(busy, noon):
     client, agent = superuser(), ready(busy)
     presence.log_in(AgentFactory(), ACTOR)
 
@@ -111,7 +111,7 @@ def test_a_queue_shows_its_present_and_its_day_whose_figures_lead_to_their_calls
     assert [call.hung_up_by for call in rows_behind(client, cells[6])] == ["customer"] * 2
 
 
-def test_agents_with_a_phone_in_the_browser_show_its_state(noon: datetime) -> None:
+def test_agents_with_a_phone_in_the_browser_show_its_state(noon):
     shown: dict[str, Any] = {
         "ready": {"registered_at": noon},
         "not registered": {},
@@ -127,7 +127,7 @@ def test_agents_with_a_phone_in_the_browser_show_its_state(noon: datetime) -> No
     assert {agent: row_of(part, f"agent-{agent.pk}")[1].get("note", "") for agent in agents} == agents
 
 
-def test_queues_with_the_longest_wait_come_first(noon: datetime) -> None:
+def test_queues_with_the_longest_wait_come_first(noon):
     for name, seconds in (("Anna", None), ("Bert", 10), ("Cleo", 100)):
         queue = QueueFactory(name=name)
         if seconds:
@@ -140,7 +140,7 @@ def test_queues_with_the_longest_wait_come_first(noon: datetime) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "tone"), [(5, "warning"), (30, "danger")])
-def test_a_wait_longer_than_the_time_for_answers_is_urgent(seconds: int, tone: str, noon: datetime) -> None:
+def test_a_wait_longer_than_the_time_for_answers_is_urgent(seconds, tone, noon):
     queue, client = QueueFactory(), superuser()
     waiting(queue, noon - timedelta(seconds=seconds))
 
@@ -154,7 +154,7 @@ def test_a_wait_longer_than_the_time_for_answers_is_urgent(seconds: int, tone: s
     assert [tile["tone"] for tile in of_wall if tile["key"] == "longest"] == [tone]
 
 
-def test_what_needs_a_person_comes_first_then_people_then_the_rest(noon: datetime) -> None:
+def test_what_needs_a_person_comes_first_then_people_then_the_rest(noon):
     quiet, busy = QueueFactory(), QueueFactory()
     waiting(busy, noon)
     presence.log_in(AgentFactory(), ACTOR)
@@ -171,10 +171,7 @@ def test_what_needs_a_person_comes_first_then_people_then_the_rest(noon: datetim
     assert {row["key"] for row in parts["queues"]["rows"]} == {f"queue-{busy.pk}", f"queue-{quiet.pk}"}
 
 
-# Charts
-
-
-def test_the_chart_of_calls_counts_each_hour_as_the_table_has_it(busy: Queue) -> None:
+def test_the_chart_of_calls_counts_each_hour_as_the_table_has_it(busy):
     client = superuser()
 
     series = parts_of(client)["chart-calls"]["series"]
@@ -193,7 +190,7 @@ def test_the_chart_of_calls_counts_each_hour_as_the_table_has_it(busy: Queue) ->
             assert len(rows_behind(client, {"url": one["urls"][hour]})) == count if count else not one["urls"][hour]
 
 
-def test_the_chart_of_tickets_counts_each_hour(noon: datetime) -> None:
+def test_the_chart_of_tickets_counts_each_hour(noon):
     client = superuser()
     for hours in (1, 1, 3, 20):
         TicketFactory(created_at=noon - timedelta(hours=hours))
@@ -210,10 +207,7 @@ def test_the_chart_of_tickets_counts_each_hour(noon: datetime) -> None:
     assert rows_behind(client, {"url": ended["urls"][10]}) == [closed]
 
 
-# Tickets
-
-
-def test_overdue_and_soon_due_tickets_are_counted_as_their_views_list_them(noon: datetime) -> None:
+def test_overdue_and_soon_due_tickets_are_counted_as_their_views_list_them(noon):
     dues = {
         "late by response": {"response_due_at": -5, "resolution_due_at": 30},
         "late by resolution": {"resolution_due_at": -1},
@@ -243,10 +237,7 @@ def test_overdue_and_soon_due_tickets_are_counted_as_their_views_list_them(noon:
     assert [row.subject for row in rows_behind(client, {"url": f"{tiles['soon']['url']}&q=response"})] == soon[:2]
 
 
-# Campaigns
-
-
-def test_a_campaign_shows_its_dialling_and_its_drops() -> None:
+def test_a_campaign_shows_its_dialling_and_its_drops():
     client = superuser()
     campaign = CampaignFactory(code="SPRNG", name="Spring", is_dialling=True)
     add_agents(campaign, ACTOR, [AgentFactory().login])
@@ -284,7 +275,7 @@ def test_a_campaign_shows_its_dialling_and_its_drops() -> None:
         ),
     ],
 )
-def test_a_campaign_that_does_not_dial_says_why(values: dict[str, Any], word: str, reason: str | None) -> None:
+def test_a_campaign_that_does_not_dial_says_why(values, word, reason):
     campaign = CampaignFactory(**values)
 
     state = row_of(parts_of(superuser())["campaigns"], f"campaign-{campaign.pk}")[1]
@@ -292,10 +283,7 @@ def test_a_campaign_that_does_not_dial_says_why(values: dict[str, Any], word: st
     assert (state["text"], state.get("note")) == (word, reason)
 
 
-# Agents
-
-
-def test_agents_show_their_state_and_its_beginning() -> None:
+def test_agents_show_their_state_and_its_beginning():
     agent = AgentFactory(login="anna")
     presence.log_in(agent, ACTOR)
     presence.pause(agent, ACTOR, Pause.objects.create(name="Lunch").pk)
@@ -315,8 +303,6 @@ def test_agents_show_their_state_and_its_beginning() -> None:
     assert (counts["state-paused"], counts["state-logged_out"], counts["state-free"]) == ("1", "1", "0")
 
 
-# Rights
-
 ALL = ("notes", "tiles", "agents", "queues", "campaigns", "chart-calls", "chart-tickets")
 
 
@@ -332,19 +318,19 @@ ALL = ("notes", "tiles", "agents", "queues", "campaigns", "chart-calls", "chart-
         (("view_queue", "view_agent", "view_campaign", "view_ticket", "view_connection"), list(ALL)),
     ],
 )
-def test_a_user_sees_the_parts_whose_rows_the_user_may_view(permissions: tuple[str, ...], shown: list[str]) -> None:
+def test_a_user_sees_the_parts_whose_rows_the_user_may_view(permissions, shown):
     AgentFactory()
 
     assert list(parts_of(staff(*permissions))) == shown
 
 
-def test_a_user_gets_no_links_to_rows_that_the_user_may_not_view(busy: Queue) -> None:
+def test_a_user_gets_no_links_to_rows_that_the_user_may_not_view(busy):
     cells = row_of(parts_of(staff("view_queue"))["queues"], f"queue-{busy.pk}")
 
     assert [place for place, cell in enumerate(cells) if "url" in cell] == [0, 1, 2]
 
 
-def test_the_overview_needs_a_log_in_and_alarms_and_webhooks_their_rights() -> None:
+def test_the_overview_needs_a_log_in_and_alarms_and_webhooks_their_rights():
     assert [BackOffice().get(reverse(page)).status_code for page in ("overview", "wallboard")] == [302, 302]
     AlarmFactory(raised=True)
     WebhookFactory(failing=True)

@@ -1,7 +1,8 @@
-"""One reading of the figures for all viewers, and its number of queries."""
+"""One reading of the figures for all viewers, its number of queries, and the notes of what does not work."""
 
-from typing import Any
+import time
 
+import orjson
 import pytest
 import redis
 from django.core.cache import cache
@@ -11,14 +12,15 @@ from django.utils import timezone
 from callcentre.core.redis_client import client
 from callcentre.overview import figures, snapshot
 from telephony.verbs import presence
-from tests.backoffice import staff, superuser
+from tests.backoffice import page_of, staff, superuser
+from tests.callcentre.factories import HeartbeatFactory
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.conftest import ACTOR
 from tests.overview.factories import AlarmFactory
-from tests.overview.reading import notes_of, parts_of
+from tests.overview.reading import answer_of, notes_of, parts_of
 from tests.statements import few_statements
 from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory, QueueMemberFactory
-from tests.tickets.factories import TicketFactory, TicketQueueFactory
+from tests.tickets.factories import ReceivedMailFactory, TicketFactory, TicketQueueFactory
 from tests.webhooks.factories import WebhookFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
@@ -27,7 +29,7 @@ LIVE = reverse("overview")
 
 
 @pytest.mark.slow("writes many rows")
-def test_the_queries_of_a_reading_do_not_grow() -> None:
+def test_the_queries_of_a_reading_do_not_grow():
     for _ in range(20):
         campaign = CampaignFactory(is_dialling=True)
         RecordFactory(campaign=campaign)
@@ -48,12 +50,12 @@ def test_the_queries_of_a_reading_do_not_grow() -> None:
 
 
 @pytest.fixture
-def kept(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def kept(monkeypatch):
     """Keep readings for an hour; return the list to which each reading adds an entry."""
     readings: list[int] = []
     read = figures.read
 
-    def count(*scope: Any) -> Any:
+    def count(*scope):
         readings.append(1)
         return read(*scope)
 
@@ -62,7 +64,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return readings
 
 
-def test_a_reading_serves_all_viewers(kept: list[int]) -> None:
+def test_a_reading_serves_all_viewers(kept):
     QueueFactory(name="Hotline")
     CampaignFactory()
     first, second = superuser(), staff("view_queue")
@@ -77,9 +79,7 @@ def test_a_reading_serves_all_viewers(kept: list[int]) -> None:
     assert len(kept) == 1
 
 
-def test_viewers_get_the_last_reading_while_another_process_reads(
-    kept: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_viewers_get_the_last_reading_while_another_process_reads(kept, monkeypatch):
     before = snapshot.current()
     monkeypatch.setattr(snapshot, "FRESH_SECONDS", 0)
     client().set(snapshot.lock_name(), b"1")
@@ -91,8 +91,8 @@ def test_viewers_get_the_last_reading_while_another_process_reads(
     assert snapshot.current()["at"] > before["at"]
 
 
-def test_without_redis_each_process_reads_for_itself(kept: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail() -> Any:
+def test_without_redis_each_process_reads_for_itself(kept, monkeypatch):
+    def fail():
         raise redis.ConnectionError
 
     monkeypatch.setattr(snapshot, "client", fail)
@@ -107,7 +107,7 @@ def test_without_redis_each_process_reads_for_itself(kept: list[int], monkeypatc
 # The wallboard: chosen queues and campaigns, and the session of a screen
 
 
-def test_the_wallboard_shows_what_was_chosen_or_everything_that_the_user_may_see() -> None:
+def test_the_wallboard_shows_what_was_chosen_or_everything_that_the_user_may_see():
     queues, campaigns = QueueFactory.create_batch(2), CampaignFactory.create_batch(2)
     query = f"?wall=1&queue={queues[0].pk}&outbound={campaigns[1].pk}&queue=nonsense"
     of_queues = [f"queue-{queue.pk}" for queue in queues]
@@ -123,7 +123,7 @@ def test_the_wallboard_shows_what_was_chosen_or_everything_that_the_user_may_see
     assert set(parts_of(staff("view_article"), "?wall=1")) == {"empty"}
 
 
-def test_the_wallboard_shows_the_chosen_figures_and_offers_what_it_can_show() -> None:
+def test_the_wallboard_shows_the_chosen_figures_and_offers_what_it_can_show():
     queue, _campaign = QueueFactory(name="Hotline"), CampaignFactory(name="Spring")
 
     chosen = parts_of(superuser(), "?wall=1&figure=longest&figure=free&figure=nonsense")
@@ -144,7 +144,7 @@ def test_the_wallboard_shows_the_chosen_figures_and_offers_what_it_can_show() ->
     }
 
 
-def test_the_wallboard_has_no_menu_and_keeps_the_session_of_a_viewer_only() -> None:
+def test_the_wallboard_has_no_menu_and_keeps_the_session_of_a_viewer_only():
     QueueFactory(name="Hotline")
     address = reverse("wallboard")
 
@@ -157,3 +157,53 @@ def test_the_wallboard_has_no_menu_and_keeps_the_session_of_a_viewer_only() -> N
     assert reverse("admin:telephony_queue_changelist") not in page
     assert "data-keeps" not in staff("view_queue", "change_queue").page(address)
     assert "data-keeps" not in superuser().page(address)
+
+
+def test_what_does_not_work_is_said_first():
+    WebhookFactory(failing=True, subscription_url="https://ill.invalid/")
+    TicketQueueFactory(name="Post", imap_host="mail.us.example", failing_since=timezone.now(), poll_error="no route")
+    ReceivedMailFactory(quarantined=True)
+    CampaignFactory(is_dialling=True)
+    alarm = AlarmFactory(raised=True, name="Too many", queue__name="Hotline")
+
+    answer = answer_of(superuser())
+    notes = {note["key"].partition("-")[0]: note for note in answer["parts"][0]["notes"]}
+
+    assert list(notes) == ["alarm", "pbx", "dialler", "beat", "workers", "mailbox", "quarantine", "webhook"]
+    assert notes["alarm"]["text"] == "Alarm: Too many"
+    assert notes["alarm"]["note"] == "Hotline: more than 2 callers wait"
+    assert notes["alarm"]["url"] == page_of(alarm.queue)
+    assert notes["dialler"]["text"] == "1 campaign is to be dialled, and no dialler has it."
+    assert "no route" in notes["mailbox"]["note"]
+    assert "https://ill.invalid/" in notes["webhook"]["text"]
+
+
+def test_a_process_without_a_heartbeat_is_said():
+    client = superuser()
+    for queue in ("beat", "calls", "default", "reports", "webhooks"):
+        HeartbeatFactory(process=queue)
+    silent = HeartbeatFactory(process="mail", silent=True)
+
+    notes = notes_of(client)
+    assert "beat" not in notes
+    assert notes["workers"]["text"] == "No worker runs for these tasks, which wait: mail."
+
+    silent.beat_at = timezone.now()
+    silent.save()
+    assert "workers" not in notes_of(client)
+
+
+def test_tasks_that_no_worker_takes_are_said():
+    def message(age):
+        return orjson.dumps({"headers": {"published_at": time.time() - age}})
+
+    waiting = {"cc:mail": message(90), "cc:webhooks": message(5), "cc:calls": message(1)}
+    try:
+        for queue, oldest in waiting.items():
+            client().rpush(queue, oldest)
+        notes = notes_of(superuser())
+    finally:
+        client().delete(*waiting)
+
+    assert [key for key in notes if key.startswith("worker-")] == ["worker-mail"]
+    assert "“mail” wait for 1.5 min" in notes["worker-mail"]["text"]

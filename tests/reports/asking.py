@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from reports import report, rollups
-from reports.api.serializers import row_data
+from reports.api.views import row_data
 from reports.models import RollupProgress
 from reports.periods import Aggregation
 from telephony.models import Agent

@@ -1,6 +1,5 @@
 """GET /agents_work_report: what it wants, what it says when it does not get it, and its pages."""
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -37,7 +36,7 @@ def at(hour: float) -> datetime:
 
 
 @pytest.fixture
-def anna() -> Agent:
+def anna():
     """Logged in from 8:00 to 16:00, an hour of it on a pause."""
     agent: Agent = AgentFactory(login="anna", name="Anna", surname="Nowak", grouped=True)
     presence.log_in(agent, ACTOR, at(8))
@@ -58,9 +57,7 @@ def faults(response: Any) -> set[tuple[int, str]]:
 
 
 @pytest.mark.parametrize(("outcome", "count"), [("failed", 0), ("not_answered", 1), ("refused", 1)])
-def test_a_phone_that_could_not_be_reached_is_no_call_that_its_agent_did_not_answer(
-    outcome: str, count: int, api: ApiClient, anna: Agent
-) -> None:
+def test_a_phone_that_could_not_be_reached_is_no_call_that_its_agent_did_not_answer(outcome, count, api, anna):
     OfferFactory(agent=anna, offered_at=at(9), ended_at=at(9) + timedelta(seconds=30), outcome=outcome)
 
     (row,) = ask(api).json()
@@ -69,7 +66,7 @@ def test_a_phone_that_could_not_be_reached_is_no_call_that_its_agent_did_not_ans
     assert (inbound["count"], inbound["not_answered_count"], inbound["wait_sum"]) == (count, count, 30 * count)
 
 
-def test_a_day_is_a_row_of_the_month(api: ApiClient, anna: Agent) -> None:
+def test_a_day_is_a_row_of_the_month(api, anna):
     rows = ask(api).json()
 
     assert rows == [
@@ -115,14 +112,14 @@ def test_a_day_is_a_row_of_the_month(api: ApiClient, anna: Agent) -> None:
         ("minute", ["2026-06-10 15:58", "2026-06-10 15:59"]),
     ],
 )
-def test_each_aggregation_spells_its_periods(aggregation: str, periods: list[str], api: ApiClient, anna: Agent) -> None:
+def test_each_aggregation_spells_its_periods(aggregation, periods, api, anna):
     bounds = {"date_from": "2026-06-10 15:58", "date_to": "2026-06-10 16:05"} if aggregation == "minute" else {}
     rows = ask(api, aggregate_by=aggregation, **bounds).json()
 
     assert [row["period"] for row in rows] == periods
 
 
-def test_the_repeated_hour_of_autumn_is_one_row_of_two_hours(api: ApiClient) -> None:
+def test_the_repeated_hour_of_autumn_is_one_row_of_two_hours(api):
     agent = AgentFactory(login="anna")
     night = datetime(2026, 10, 25, tzinfo=zone())
     presence.log_in(agent, ACTOR, night)
@@ -138,7 +135,7 @@ def test_the_repeated_hour_of_autumn_is_one_row_of_two_hours(api: ApiClient) -> 
     ]
 
 
-def test_what_is_wrong_is_said_all_at_once(api: ApiClient) -> None:
+def test_what_is_wrong_is_said_all_at_once(api):
     response = api.get(
         f"{PATH}?date_from=yesterday&aggregate_by=decade&queues_ids[]=x&outbound_threshold=-1&limit=0&offset=z"
     )
@@ -155,7 +152,7 @@ def test_what_is_wrong_is_said_all_at_once(api: ApiClient) -> None:
     }
 
 
-def test_agents_and_groups_that_do_not_exist_are_named(api: ApiClient, anna: Agent) -> None:
+def test_agents_and_groups_that_do_not_exist_are_named(api, anna):
     response = api.get(
         f"{PATH}?agent_logins[]=anna&agent_logins[]=nobody&agent_group_ids[]=999999&date_from=2026-06-10&date_to=2026-06-10"
     )
@@ -179,15 +176,11 @@ def test_agents_and_groups_that_do_not_exist_are_named(api: ApiClient, anna: Age
         ({"agent_logins[]": " "}, (170001, "agent_logins")),
     ],
 )
-def test_one_thing_that_is_wrong_is_refused(
-    parameters: dict[str, str], fault: tuple[int, str], api: ApiClient, anna: Agent
-) -> None:
+def test_one_thing_that_is_wrong_is_refused(parameters, fault, api, anna):
     assert faults(ask(api, **parameters)) == {fault}
 
 
-def test_twenty_thousand_periods_are_not_too_many_and_a_span_in_which_nothing_can_happen_has_no_rows(
-    api: ApiClient, anna: Agent
-) -> None:
+def test_twenty_thousand_periods_are_not_too_many_and_a_span_in_which_nothing_can_happen_has_no_rows(api, anna):
     almost = ask(api, date_from="2026-06-01 00:00", date_to="2026-06-14 21:19", aggregate_by="minute")
     far = ask(api, date_from="1000-01-01", date_to="9999-12-31", aggregate_by="year")
     empty = [ask(api, date_from=f"{year}-01-01", date_to=f"{year}-12-31") for year in ("1000", "2300")]
@@ -197,8 +190,8 @@ def test_twenty_thousand_periods_are_not_too_many_and_a_span_in_which_nothing_ca
     assert [(answer.status_code, answer.json()) for answer in empty] == [(200, [])] * 2
 
 
-def test_an_upper_bound_includes_the_day_the_minute_or_the_second_that_it_names(api: ApiClient, anna: Agent) -> None:
-    def login(bound: str) -> Any:
+def test_an_upper_bound_includes_the_day_the_minute_or_the_second_that_it_names(api, anna):
+    def login(bound):
         return ask(api, date_to=bound).json()[0]["login_sum"]
 
     assert login("2026-06-10 23:59:59") == "08:00:00"
@@ -207,7 +200,7 @@ def test_an_upper_bound_includes_the_day_the_minute_or_the_second_that_it_names(
     assert login("2026-06-10 08:00:00") == "00:00:01"
 
 
-def test_logins_and_groups_together_are_their_union_in_the_order_of_logins(api: ApiClient, anna: Agent) -> None:
+def test_logins_and_groups_together_are_their_union_in_the_order_of_logins(api, anna):
     group = AgentGroupFactory()
     for login in ("zofia", "adam"):
         agent = AgentFactory(login=login, group=group)
@@ -221,7 +214,7 @@ def test_logins_and_groups_together_are_their_union_in_the_order_of_logins(api: 
     assert [row["agent"]["login"] for row in rows] == ["adam", "anna", "zofia"]
 
 
-def test_pages_follow_one_another_and_end(api: ApiClient, anna: Agent) -> None:
+def test_pages_follow_one_another_and_end(api, anna):
     ConnectionFactory(agent=anna, created_at=at(20))
     rows = ask(api, aggregate_by="hour").json()
     pages = [ask(api, aggregate_by="hour", limit="3", offset=str(offset)).json() for offset in (0, 3, 6, 9)]
@@ -232,7 +225,7 @@ def test_pages_follow_one_another_and_end(api: ApiClient, anna: Agent) -> None:
     assert {repr(row["inbound"]["calls_per_hour"]) for row in rows} == {"0.0"}
 
 
-def test_pages_are_by_login_whatever_is_summed_and_however_they_are_cut(api: ApiClient) -> None:
+def test_pages_are_by_login_whatever_is_summed_and_however_they_are_cut(api):
     logins = ["zoe", "anna", "marta", "ewa"]
     for login in logins:
         agent = AgentFactory(login=login)
@@ -255,7 +248,7 @@ def test_pages_are_by_login_whatever_is_summed_and_however_they_are_cut(api: Api
     assert ask(api, **span, offset="9" * 19).json() == []
 
 
-def test_a_threshold_parts_calls_by_the_whole_of_their_talk(api: ApiClient) -> None:
+def test_a_threshold_parts_calls_by_the_whole_of_their_talk(api):
     agent = AgentFactory(login="anna")
     queue = QueueFactory()
     for seconds, values in ((10, {}), (20, {"queue": queue}), (40, {})):
@@ -263,7 +256,7 @@ def test_a_threshold_parts_calls_by_the_whole_of_their_talk(api: ApiClient) -> N
             agent=agent, created_at=at(9), answered_at=at(9), ended_at=at(9) + timedelta(seconds=seconds), **values
         )
 
-    def parts(**parameters: str) -> Any:
+    def parts(**parameters):
         row = ask(api, **parameters).json()[0]
         return tuple(row[f"outbound_{side}_threshold"]["count"] for side in ("above", "below"))
 
@@ -274,7 +267,7 @@ def test_a_threshold_parts_calls_by_the_whole_of_their_talk(api: ApiClient) -> N
     assert parts(outbound_threshold="20", **{"queues_ids[]": str(queue.pk)}) == (0, 1)
 
 
-def test_of_a_queue_that_nobody_can_have_there_is_nothing(api: ApiClient) -> None:
+def test_of_a_queue_that_nobody_can_have_there_is_nothing(api):
     agent, start = AgentFactory(login="anna"), at(9)
     ConnectionFactory(agent=agent, created_at=start, answered_at=start, ended_at=at(10), queue=QueueFactory())
 
@@ -284,7 +277,7 @@ def test_of_a_queue_that_nobody_can_have_there_is_nothing(api: ApiClient) -> Non
         refresh()
 
 
-def test_who_is_logged_in_has_no_logout_and_counts_until_now(api_client: Callable[..., ApiClient]) -> None:
+def test_who_is_logged_in_has_no_logout_and_counts_until_now(api_client):
     api = api_client("reports:read")
     agent = AgentFactory(login="anna")
     presence.log_in(agent, ACTOR, at(8))
@@ -297,9 +290,7 @@ def test_who_is_logged_in_has_no_logout_and_counts_until_now(api_client: Callabl
 
 @pytest.mark.parametrize("aggregation", ["minute", "hour", "hour_of_day", "day", "week", "year"])
 @pytest.mark.parametrize("is_summed", [True, False])
-def test_a_page_takes_four_statements_after_that_for_the_user(
-    is_summed: bool, aggregation: str, api: ApiClient, anna: Agent
-) -> None:
+def test_a_page_takes_four_statements_after_that_for_the_user(is_summed, aggregation, api, anna):
     """What only sums are left of, agents, what is stale, the rows: whatever is stale or goes on."""
     if is_summed:
         refresh()
@@ -316,14 +307,12 @@ def test_a_page_takes_four_statements_after_that_for_the_user(
 
 
 @pytest.mark.parametrize("is_summed", [True, False])
-def test_hours_of_the_day_of_all_time_are_asked_for_in_no_more_words_than_those_of_a_day(
-    is_summed: bool, api: ApiClient, anna: Agent
-) -> None:
+def test_hours_of_the_day_of_all_time_are_asked_for_in_no_more_words_than_those_of_a_day(is_summed, api, anna):
     ChatMessageFactory(agent=anna, created_at=at(9.5))
     if is_summed:
         refresh()
 
-    def asked(**span: str) -> tuple[list[Any], int]:
+    def asked(**span):
         with CaptureQueriesContext(connection) as captured:
             rows = ask(api, aggregate_by="hour_of_day", **span).json()
         return rows, sum(len(query["sql"]) for query in captured)

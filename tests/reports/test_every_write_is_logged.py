@@ -102,7 +102,7 @@ def assert_right(people: Cast, doing: object = None) -> None:
         assert ask(people.agents, span, aggregation, NOW, queues=queues) == expected, (doing, aggregation)
 
 
-def test_each_table_of_which_rollups_are_made_has_the_triggers(db: None) -> None:
+def test_each_table_of_which_rollups_are_made_has_the_triggers(db):
     with connection.cursor() as cursor:
         cursor.execute("SELECT tgrelid::regclass::text FROM pg_trigger WHERE tgname LIKE 'reports_log_%'")
         found = sorted(table for (table,) in cursor.fetchall())
@@ -119,7 +119,7 @@ def summed_up(people: Cast, doing: object = None) -> None:
 
 
 @pytest.mark.slow("writes every ledger")
-def test_a_write_by_sql_is_in_the_report_before_and_after_it_is_summed(db: None) -> None:
+def test_a_write_by_sql_is_in_the_report_before_and_after_it_is_summed(db):
     people = cast()
     summed_up(people)
     for rows in lots(people):
@@ -162,7 +162,7 @@ def copy_chat(people: Cast) -> None:
         copy.write_row([uuid4(), "C", "", people.queues[0].pk, people.agents[0].pk, AT, END])
 
 
-def test_a_worker_that_sums_between_and_inside_bulk_inserts_loses_none(committed_db: None) -> None:
+def test_a_worker_that_sums_between_and_inside_bulk_inserts_loses_none(committed_db):
     people = cast()
     for first, second in lots(people):
         with transaction.atomic():
@@ -188,7 +188,7 @@ def in_a_worker() -> None:
 
 
 @pytest.fixture
-def kept(db: None) -> Cast:
+def kept(db):
     """Return the cast of ledgers that are summed."""
     people = cast()
     for rows in lots(people):
@@ -212,9 +212,7 @@ def keep_one_too_many() -> None:
 
 
 @pytest.mark.parametrize("spoil", [lose_one, spoil_a_month, keep_one_too_many])
-def test_the_comparison_finds_what_differs_and_has_it_summed_anew(
-    spoil: Callable[[], None], kept: Cast, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_comparison_finds_what_differs_and_has_it_summed_anew(spoil, kept, caplog):
     assert comparison.compare_sample(NOW) == 0
     spoil()
 
@@ -224,7 +222,7 @@ def test_the_comparison_finds_what_differs_and_has_it_summed_anew(
     assert comparison.compare_sample(NOW) == 0
 
 
-def test_what_is_stale_or_final_is_not_compared(kept: Cast) -> None:
+def test_what_is_stale_or_final_is_not_compared(kept):
     spoil_a_month()
     rollups.log_everything(AT, END)
     assert comparison.compare_sample(NOW) == 0
@@ -234,7 +232,7 @@ def test_what_is_stale_or_final_is_not_compared(kept: Cast) -> None:
     assert comparison.compare_sample(NOW) == 0
 
 
-def test_rollups_of_time_whose_ledgers_are_gone_stay_and_are_shown(kept: Cast) -> None:
+def test_rollups_of_time_whose_ledgers_are_gone_stay_and_are_shown(kept):
     expected = {length: ask(kept.agents, MONTH, length, NOW) for length in ASKED}
     RollupProgress.objects.create(level=RollupProgress.FINAL, until=MONTH[1])
     delete(Offer, Talk, Consultation, ChatMessage, Chat, Message, AgentState, AgentSession, Connection)

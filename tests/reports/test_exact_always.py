@@ -17,7 +17,7 @@ from callcentre.core.errors import Conflict, Invalid
 from callcentre.core.times import zone
 from reports import report, rollups
 from reports.models import Rollup
-from telephony.calls import legs, offers, presumed_ends, talk_times
+from telephony.calls import legs, offers, presumed_ends
 from telephony.models import Connection, LedgerChange, Offer
 from telephony.verbs import presence
 from tests.conftest import ACTOR
@@ -104,9 +104,9 @@ class Play:
         if call.has_talks and not call.talks.filter(ended_at=None).exists():
             call.agent, call.queue = agent, self.scene._queue()
             call.save(update_fields=["agent", "queue"])
-            talk_times.begin(call, agent, self.now)
+            offers.begin_talk(call, agent, self.now)
         else:
-            talk_times.transfer(call, self.now)
+            offers.transfer_talk(call, self.now)
 
     def do_correct(self, agent: Any) -> None:
         """The end of a call was presumed, and its recording tells another."""

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.usefixtures("committed_db"), pytest.mark.slow("starts 
 
 
 @pytest.fixture
-def export() -> Export:
+def export():
     """Of a week by hours: several portions of an agent who stayed logged in."""
     presence.log_in(AgentFactory(login="anna"), ACTOR, BASES[4])
     return an_export((BASES[4], BASES[4].replace(day=17)), "hour", columns=["login_sum"])
@@ -39,7 +39,7 @@ def files(folder: Path) -> list[str]:
     return sorted(path.name for path in (folder / "files").rglob("*") if path.is_file())
 
 
-def test_an_export_whose_worker_was_killed_is_built_by_the_next(export: Export, tmp_path: Path) -> None:
+def test_an_export_whose_worker_was_killed_is_built_by_the_next(export, tmp_path):
     (tmp_path / "half.wait").touch()
     worker = a_worker(tmp_path)
     wait_for((tmp_path / "half").exists)
@@ -63,8 +63,8 @@ def test_an_export_whose_worker_was_killed_is_built_by_the_next(export: Export, 
 @pytest.mark.trial
 @pytest.mark.parametrize("attempts", [1, STARTS])
 def test_a_file_that_an_attempt_left_goes_with_the_next_and_an_export_that_ends_every_worker_is_given_up(
-    attempts: int, export: Export, tmp_path: Path
-) -> None:
+    attempts, export, tmp_path
+):
     """The worker was killed after the file was written, and before its row."""
     Export.objects.filter(pk=export.pk).update(state="running", attempt_count=attempts)
     export.refresh_from_db()
@@ -83,7 +83,7 @@ def test_a_file_that_an_attempt_left_goes_with_the_next_and_an_export_that_ends_
 
 
 @pytest.mark.trial
-def test_what_happens_meanwhile_is_not_in_it(export: Export, tmp_path: Path) -> None:
+def test_what_happens_meanwhile_is_not_in_it(export, tmp_path):
     """One instant, however long it takes."""
     (tmp_path / "half.wait").touch()
     worker = a_worker(tmp_path)

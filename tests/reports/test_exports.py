@@ -25,7 +25,7 @@ from tests.conftest import ACTOR, ApiClient
 from tests.reports.asking import AGGREGATIONS, refresh
 from tests.reports.exports import an_export, built, cells_of, rows_of
 from tests.reports.reference import Reference, further_of, periods
-from tests.reports.scenes import BASES, Cast, Scene, cast
+from tests.reports.scenes import BASES, Scene, cast
 from tests.telephony.factories import AgentFactory, PauseFactory
 
 pytestmark = pytest.mark.usefixtures("committed_db")
@@ -72,7 +72,7 @@ def pages(api: ApiClient, **parameters: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
-def test_every_figure_of_an_export_is_what_the_api_answers(aggregation: str, people: Cast, api: ApiClient) -> None:
+def test_every_figure_of_an_export_is_what_the_api_answers(aggregation, people, api):
     base = BASES[AGGREGATIONS.index(aggregation) % 2]
     scene = Scene(people, base, 7)
     play(scene)
@@ -105,7 +105,7 @@ def test_every_figure_of_an_export_is_what_the_api_answers(aggregation: str, peo
 
 
 @pytest.mark.parametrize(("base", "threshold", "narrowed"), [(0, 0, False), (1, 30, False), (4, 30, True)])
-def test_further_measures_are_what_the_ledgers_say(base: int, threshold: int, narrowed: bool, people: Cast) -> None:
+def test_further_measures_are_what_the_ledgers_say(base, threshold, narrowed, people):
     scene = Scene(people, BASES[base], 7)
     play(scene)
     queues = [people.queues[0].pk] if narrowed else []
@@ -126,7 +126,7 @@ def test_further_measures_are_what_the_ledgers_say(base: int, threshold: int, na
         ]
 
 
-def test_nothing_is_divided_by_nothing(people: Cast) -> None:
+def test_nothing_is_divided_by_nothing(people):
     presence.pause(people.agents[0], ACTOR, people.pauses[0].pk)
 
     [row] = rows_of(built(of_an_hour("year")))
@@ -135,7 +135,7 @@ def test_nothing_is_divided_by_nothing(people: Cast) -> None:
     assert (row["inbound.average"], row["inbound.calls_per_hour"]) == ("00:00:00", "0.00")
 
 
-def test_a_sheet_has_durations_that_can_be_added_up(people: Cast) -> None:
+def test_a_sheet_has_durations_that_can_be_added_up(people):
     base = BASES[4]
     play(Scene(people, base, 3))
     span = (base, base + timedelta(hours=72))
@@ -160,7 +160,7 @@ def _seconds(text: str) -> float:
     return float(sum(part * 60**power for power, part in enumerate(reversed(parts))))
 
 
-def test_titles_of_a_sheet_are_in_the_language_of_who_asked() -> None:
+def test_titles_of_a_sheet_are_in_the_language_of_who_asked():
     PauseFactory(name="=Lunch")
 
     heading, *_rows = cells_of(built(of_an_hour(format="xlsx", language="pl")))
@@ -169,7 +169,7 @@ def test_titles_of_a_sheet_are_in_the_language_of_who_asked() -> None:
     assert any("=Lunch" in title for title in heading)
 
 
-def test_an_agent_is_no_formula() -> None:
+def test_an_agent_is_no_formula():
     agent: Agent = AgentFactory(login="=cmd|' /C calc'!A0", name="@SUM(A1)", surname="+48 22 555")
     presence.log_in(agent, ACTOR)
     presence.log_in(AgentFactory(login="borys", name="\n=1+1", surname=" =1+1"), ACTOR)
@@ -182,9 +182,7 @@ def test_an_agent_is_no_formula() -> None:
     assert row["agent.surname"] == "+48 22 555"
 
 
-def test_a_long_export_is_built_in_portions_that_leave_nothing_out(
-    people: Cast, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_export_is_built_in_portions_that_leave_nothing_out(people, monkeypatch):
     base = BASES[4]
     presence.log_in(AgentFactory(login="clara"), ACTOR, base)
     play(Scene(people, base, 5))
@@ -199,7 +197,7 @@ def test_a_long_export_is_built_in_portions_that_leave_nothing_out(
     assert parts == whole
 
 
-def test_old_files_are_removed_and_their_rows_stay() -> None:
+def test_old_files_are_removed_and_their_rows_stay():
     old, young = (built(of_an_hour(columns=NAMES[:2])) for _ in range(2))
     Export.objects.filter(pk=old.pk).update(finished_at=timezone.now() - timedelta(days=30, seconds=1))
     storage, path = old.file.storage, str(old.file.name)
@@ -234,9 +232,7 @@ ERRORS = [SoftTimeLimitExceeded(), OperationalError("the connection is lost"), R
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_a_finished_export_keeps_its_file_after_an_error_and_an_unfinished_one_leaves_none(
-    error: Exception, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_finished_export_keeps_its_file_after_an_error_and_an_unfinished_one_leaves_none(error, monkeypatch):
     with monkeypatch.context() as patch:
         finished = interrupted(patch, error, is_committed=True)
     with monkeypatch.context() as patch:
@@ -251,10 +247,10 @@ def test_a_finished_export_keeps_its_file_after_an_error_and_an_unfinished_one_l
     assert (export.state, bool(export.file)) in (("failed", False), ("finished", True))
 
 
-def test_the_slower_of_two_workers_removes_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_slower_of_two_workers_removes_its_file(monkeypatch):
     export = of_an_hour(columns=["login_sum"])
 
-    def taken_over(slow: Any, **values: Any) -> None:
+    def taken_over(slow, **values):
         Export.objects.filter(pk=slow.row.pk).update(next_attempt_at=timezone.now())
         assert Export.objects.claim(slow.row.pk)
         finish_export(slow, **values)
@@ -264,9 +260,6 @@ def test_the_slower_of_two_workers_removes_its_file(monkeypatch: pytest.MonkeyPa
 
     export.refresh_from_db()
     assert (export.state, export.attempt_count, is_stored(export, 1)) == ("running", 2, False)
-
-
-# How far an export says that it is: it goes on and on, and is at the end with the last line, not before
 
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -280,9 +273,7 @@ def portions_of(monkeypatch: pytest.MonkeyPatch, export: Export, size: int) -> l
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
 @pytest.mark.parametrize("base", BASES[:2], ids=["spring", "autumn"])
-def test_it_only_grows_and_is_whole_with_the_last_portion(
-    aggregation: str, base: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_only_grows_and_is_whole_with_the_last_portion(aggregation, base, monkeypatch):
     """Also where agents did nothing, and where the clock is put forward or back."""
     AgentFactory.create_batch(3)
     scene = Scene(cast(), base, 7)
@@ -299,9 +290,7 @@ def test_it_only_grows_and_is_whole_with_the_last_portion(
     assert [share for share in shares if share >= 1] == shares[-1:] == [1]
 
 
-def test_each_agent_is_one_part_and_within_an_agent_the_part_of_the_span_that_is_over(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_each_agent_is_one_part_and_within_an_agent_the_part_of_the_span_that_is_over(monkeypatch):
     """How many periods have a line differs from agent to agent: of two, each is a half."""
     for login in ("anna", "borys"):
         presence.log_in(agent := AgentFactory(login=login), ACTOR, BASES[4])
@@ -317,7 +306,7 @@ def test_each_agent_is_one_part_and_within_an_agent_the_part_of_the_span_that_is
     assert portions == [(3, 0.3), (3, 0.6), (3, 0.9), (0, 1.0)]
 
 
-def test_the_bar_is_full_when_the_file_is_there_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bar_is_full_when_the_file_is_there_and_not_before(monkeypatch):
     monkeypatch.setattr("reports.exporting.PORTION", 5)
     agent = AgentFactory()
     presence.log_in(agent, ACTOR, BASES[4])
@@ -325,7 +314,7 @@ def test_the_bar_is_full_when_the_file_is_there_and_not_before(monkeypatch: pyte
     said: list[int] = []
     tell = jobs.Progress.tell
 
-    def listening(self: Any, share: float, rows: int) -> None:
+    def listening(self, share, rows):
         tell(self, share, rows)
         said.append(self._job.percent)
 

@@ -16,7 +16,7 @@ from tests.backoffice import BackOffice, staff, superuser
 from tests.conftest import ACTOR
 from tests.reports.asking import refresh
 from tests.reports.reference import EVER, Pieces, Reference, holds, periods, seconds
-from tests.reports.scenes import BASES, Cast, Scene
+from tests.reports.scenes import BASES, Scene
 from tests.telephony.factories import AgentSessionFactory, AgentStateFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
@@ -94,9 +94,7 @@ def cells(client: BackOffice, **query: Any) -> list[tuple[str, str, str, Any]]:
 @pytest.mark.usefixtures("unrendered")
 @pytest.mark.parametrize(("aggregation", "seed"), [("hour", 2), ("hour_of_day", 3), ("month", 7)])
 @pytest.mark.parametrize("narrowed", [False, True])
-def test_each_part_leads_to_the_rows_that_were_counted(
-    aggregation: str, seed: int, narrowed: bool, people: Cast
-) -> None:
+def test_each_part_leads_to_the_rows_that_were_counted(aggregation, seed, narrowed, people):
     """In autumn, with an hour that comes twice."""
     now, client = play(Scene(people, BASES[1], seed)), superuser()
     queues = [people.queues[0].pk, people.ticket_queues[0].pk] if narrowed else []
@@ -127,7 +125,7 @@ def test_each_part_leads_to_the_rows_that_were_counted(
     assert {"talk_time"} <= seen <= {"talk_time", "service_level"} if narrowed else seen == set(FIGURES)
 
 
-def test_a_share_of_0_of_something_leads_to_what_it_is_of(people: Cast) -> None:
+def test_a_share_of_0_of_something_leads_to_what_it_is_of(people):
     at = datetime(2026, 6, 10, 8, tzinfo=zone())
     AgentSessionFactory(agent=people.agents[0], started_at=at, ended_at=at + timedelta(hours=2))
     AgentStateFactory(agent=people.agents[0], kind="free", started_at=at, ended_at=at + timedelta(hours=1))
@@ -141,7 +139,7 @@ def test_a_share_of_0_of_something_leads_to_what_it_is_of(people: Cast) -> None:
     assert not found["service_level"].url
 
 
-def test_an_average_leads_to_what_was_divided_by_what(people: Cast) -> None:
+def test_an_average_leads_to_what_was_divided_by_what(people):
     now, client = play(Scene(people, BASES[4], 4)), superuser()
     columns = ["inbound.average", "inbound.calls_per_hour", "pauses.all.average", "pauses.reasons"]
 
@@ -158,7 +156,7 @@ def test_an_average_leads_to_what_was_divided_by_what(people: Cast) -> None:
     assert any(name.split(".")[1].isdecimal() for name in found if name.startswith("pauses."))
 
 
-def test_parts_are_shown_to_those_who_may_see_the_report(people: Cast) -> None:
+def test_parts_are_shown_to_those_who_may_see_the_report(people):
     now = play(Scene(people, BASES[4], 4))
     client = staff("view_export", "view_offer")
 
@@ -173,7 +171,7 @@ def test_parts_are_shown_to_those_who_may_see_the_report(people: Cast) -> None:
     assert staff("view_agent").get(url).status_code in (302, 403)
 
 
-def test_what_has_no_parts_and_an_hour_of_too_many_days_have_no_page(people: Cast) -> None:
+def test_what_has_no_parts_and_an_hour_of_too_many_days_have_no_page(people):
     presence.log_in(people.agents[0], ACTOR, datetime(2026, 6, 10, 12, tzinfo=zone()))
     client, asked = superuser(), {**JUNE, "agent_logins": "anna", "figure": "occupancy", "period": "2026-06"}
     hours = {**asked, "aggregate_by": "hour_of_day", "period": "12"}
@@ -185,7 +183,7 @@ def test_what_has_no_parts_and_an_hour_of_too_many_days_have_no_page(people: Cas
     assert client.get(f"{PAGE}parts/", {**hours, "date_to": "2026-10-31"}).status_code == 404
 
 
-def test_whatever_an_address_says_there_is_a_list_or_the_report_says_what_is_wrong() -> None:
+def test_whatever_an_address_says_there_is_a_list_or_the_report_says_what_is_wrong():
     client = superuser()
     for way in ("in_time:999999999999999999@1-2", "in_time@1-2", "x@1-2"):
         assert client.get("/admin/telephony/offer/", {"counted": way}).status_code == 200

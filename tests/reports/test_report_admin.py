@@ -1,6 +1,5 @@
 """The page of the agents work report: the API's figures, the rows behind each of them, and the way to a file."""
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -18,7 +17,6 @@ from reports.figures import _SUMMED
 from reports.measures import MEASURES, NAMES, PARTS
 from reports.models import Export
 from tests.backoffice import BackOffice, errors_of, inputs_of, messages_of, staff, superuser
-from tests.conftest import ApiClient
 from tests.reports.asking import AGGREGATIONS, refresh
 from tests.reports.exports import built, rows_of
 from tests.reports.factories import ExportFactory
@@ -50,7 +48,7 @@ def play(people: Cast, base: int, seed: int) -> datetime:
 
 
 @pytest.fixture
-def june(people: Cast) -> Iterator[datetime]:
+def june(people):
     """A scene of June; the clock stands at its end."""
     now = play(people, 4, 4)
     with time_machine.travel(now, tick=False):
@@ -83,7 +81,7 @@ def listed(client: BackOffice, url: str) -> list[Any]:
     return rows
 
 
-def test_the_page_shows_what_the_api_answers(june: datetime, api: ApiClient) -> None:
+def test_the_page_shows_what_the_api_answers(june, api):
     query: dict[str, Any] = {**JUNE, "aggregate_by": "hour", "outbound_threshold": 30}
 
     rows = shown(superuser(), **query, columns=NAMES)
@@ -108,7 +106,7 @@ def test_the_page_shows_what_the_api_answers(june: datetime, api: ApiClient) -> 
 @pytest.mark.usefixtures("unrendered")
 @pytest.mark.parametrize(("aggregation", "seed"), [("hour", 2), ("day", 2), ("hour_of_day", 3), ("month", 3)])
 @pytest.mark.parametrize("narrowed", [False, True])
-def test_the_list_behind_a_figure_holds_as_many_rows(aggregation: str, seed: int, narrowed: bool, people: Cast) -> None:
+def test_the_list_behind_a_figure_holds_as_many_rows(aggregation, seed, narrowed, people):
     """In autumn, with an hour that comes twice."""
     now, client = play(people, 1, seed), superuser()
     queues = [people.queues[0].pk, people.queues[1].pk, people.ticket_queues[0].pk] if narrowed else []
@@ -126,7 +124,7 @@ def test_the_list_behind_a_figure_holds_as_many_rows(aggregation: str, seed: int
 
 
 @pytest.mark.usefixtures("unrendered")
-def test_the_list_behind_a_duration_holds_what_it_was_added_up_of(people: Cast) -> None:
+def test_the_list_behind_a_duration_holds_what_it_was_added_up_of(people):
     now, client = play(people, 1, 5), superuser()
     query = {"date_from": "2026-10-24", "date_to": "2026-10-26", "aggregate_by": "hour"}
     hour = timedelta(hours=1)
@@ -149,19 +147,19 @@ def test_the_list_behind_a_duration_holds_what_it_was_added_up_of(people: Cast) 
     assert added > 5
 
 
-def test_every_figure_with_rows_behind_it_has_a_link() -> None:
+def test_every_figure_with_rows_behind_it_has_a_link():
     without_parts = {measure.name for measure in [*MEASURES, *PARTS] if not measure.parts}
 
     assert without_parts == set(_ROWS)
     assert {part for measure in MEASURES for part in measure.parts} <= without_parts
 
 
-def test_each_figure_is_put_together_among_rows_as_in_sql() -> None:
+def test_each_figure_is_put_together_among_rows_as_in_sql():
     for name, figure in _SUMMED.items():
         assert name == "pauses" or f"{figure['among'].__name__}(" in figure["together"], name
 
 
-def test_nobody_is_led_to_lists_that_they_may_not_see(june: datetime) -> None:
+def test_nobody_is_led_to_lists_that_they_may_not_see(june):
     rows = shown(staff("view_export", "view_agentsession"), **JUNE, aggregate_by="year", columns=NAMES)
 
     pages = {cell.url.partition("?")[0] for row in rows for cell in row.values() if getattr(cell, "url", "")}
@@ -169,7 +167,7 @@ def test_nobody_is_led_to_lists_that_they_may_not_see(june: datetime) -> None:
     assert pages - {reverse("admin:reports_export_parts")} == {reverse("admin:telephony_agentsession_changelist")}
 
 
-def test_what_is_wrong_stands_at_its_field_in_the_words_of_the_form() -> None:
+def test_what_is_wrong_stands_at_its_field_in_the_words_of_the_form():
     AgentFactory(login="anna")
     query = {
         "date_from": "yesterday",
@@ -199,7 +197,7 @@ def test_what_is_wrong_stands_at_its_field_in_the_words_of_the_form() -> None:
     assert errors_of(turned)["date_to"] == ["The last day cannot be before the first."]
 
 
-def test_without_a_period_everything_is_by_days(june: datetime) -> None:
+def test_without_a_period_everything_is_by_days(june):
     """The page, its form, its chart, its ranges and its files; the API's default is the month."""
     client, span = superuser(), "date_from=2026-06-10&date_to=2026-06-12"
 
@@ -217,7 +215,7 @@ def test_without_a_period_everything_is_by_days(june: datetime) -> None:
     assert Export.objects.get().aggregation == "day"
 
 
-def test_what_is_not_there_stays_chosen() -> None:
+def test_what_is_not_there_stays_chosen():
     """Else the same form, sent once more, would ask for everything."""
     page = superuser().page(PAGE, **DAY, queues_ids="987654", agent_logins="nobody")
 
@@ -225,7 +223,7 @@ def test_what_is_not_there_stays_chosen() -> None:
     assert "queue 987654 (gone)" in page
 
 
-def test_the_number_of_queries_does_not_depend_on_the_agents(people: Cast) -> None:
+def test_the_number_of_queries_does_not_depend_on_the_agents(people):
     client, counts = superuser(), []
     for _ in range(2):
         with CaptureQueriesContext(connection) as queries:
@@ -237,9 +235,7 @@ def test_the_number_of_queries_does_not_depend_on_the_agents(people: Cast) -> No
 
 
 @pytest.mark.slow("opens many pages")
-def test_pages_follow_one_another_and_one_after_the_last_says_so(
-    monkeypatch: pytest.MonkeyPatch, june: datetime
-) -> None:
+def test_pages_follow_one_another_and_one_after_the_last_says_so(monkeypatch, june):
     client, query = superuser(), {**JUNE, "aggregate_by": "hour"}
     whole = shown(client, **query)
     monkeypatch.setattr("reports.admin.report.PER_PAGE", 4)
@@ -256,7 +252,7 @@ def test_pages_follow_one_another_and_one_after_the_last_says_so(
 
 
 @pytest.mark.usefixtures("unrendered")
-def test_hours_of_the_day_of_all_time_are_those_of_the_time_in_which_there_is_anything(people: Cast) -> None:
+def test_hours_of_the_day_of_all_time_are_those_of_the_time_in_which_there_is_anything(people):
     now, client = play(people, 1, 3), superuser()
 
     with time_machine.travel(now, tick=False):
@@ -272,7 +268,7 @@ def test_hours_of_the_day_of_all_time_are_those_of_the_time_in_which_there_is_an
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
-def test_the_chart_adds_up_what_agents_did(aggregation: str, june: datetime) -> None:
+def test_the_chart_adds_up_what_agents_did(aggregation, june):
     client = superuser()
     query = {"date_from": "2026-06-10 12:00", "date_to": "2026-06-10 20:00", "aggregate_by": aggregation}
     chart = client.get(f"{PAGE}chart/", {**query, "columns": NAMES}).json()
@@ -290,7 +286,7 @@ def test_the_chart_adds_up_what_agents_did(aggregation: str, june: datetime) -> 
             assert seconds_of(total[name]) == sum(seconds_of(row[name].text) for row in [*rows, *more]), name
 
 
-def test_too_much_is_not_drawn() -> None:
+def test_too_much_is_not_drawn():
     AgentFactory()
 
     query = {"date_from": "2026-06-01", "date_to": "2026-06-07", "aggregate_by": "minute"}
@@ -302,7 +298,7 @@ def test_too_much_is_not_drawn() -> None:
 # Files
 
 
-def test_the_question_of_the_page_becomes_a_file(committed_db: None, people: Cast) -> None:
+def test_the_question_of_the_page_becomes_a_file(committed_db, people):
     now, client = play(people, 4, 4), superuser()
     query = "date_from=2026-06-01&date_to=2026-06-30&aggregate_by=day&agent_logins=anna&outbound_threshold=30"
 
@@ -330,7 +326,7 @@ def test_the_question_of_the_page_becomes_a_file(committed_db: None, people: Cas
     ]
 
 
-def test_who_may_only_look_asks_for_no_file() -> None:
+def test_who_may_only_look_asks_for_no_file():
     AgentFactory()
     client = staff("view_export")
 
@@ -341,7 +337,7 @@ def test_who_may_only_look_asks_for_no_file() -> None:
     assert not Export.objects.exists()
 
 
-def test_who_has_no_right_to_reports_sees_nothing() -> None:
+def test_who_has_no_right_to_reports_sees_nothing():
     export, client = ExportFactory(finished=True), staff("view_agent")
 
     for path in (
@@ -352,7 +348,7 @@ def test_who_has_no_right_to_reports_sees_nothing() -> None:
         assert client.get(f"/admin/reports/export/{path}/").status_code in (302, 403), path
 
 
-def test_a_file_that_is_not_there_is_no_download() -> None:
+def test_a_file_that_is_not_there_is_no_download():
     client = superuser()
 
     for values in ({}, {"finished": True}, {"finished": True, "file": "exports/gone.csv"}):
@@ -360,7 +356,7 @@ def test_a_file_that_is_not_there_is_no_download() -> None:
         assert client.get(f"/admin/reports/export/{export.pk}/download/").status_code == 404
 
 
-def test_an_export_is_asked_for_once_more() -> None:
+def test_an_export_is_asked_for_once_more():
     export, client = ExportFactory(state="failed", message="Broken."), superuser()
 
     page = client.page(f"/admin/reports/export/{export.pk}/change/")
@@ -374,7 +370,7 @@ def test_an_export_is_asked_for_once_more() -> None:
     assert not messages_of(again)
 
 
-def test_an_export_says_what_it_was_narrowed_to_also_when_that_is_gone() -> None:
+def test_an_export_says_what_it_was_narrowed_to_also_when_that_is_gone():
     agent = AgentFactory(login="anna", name="Anna", surname="Nowak")
     export = ExportFactory(agent_ids=[agent.pk, 999_999], agent_group_ids=[777_777], queue_ids=[888_888])
     client = superuser()
@@ -387,7 +383,7 @@ def test_an_export_says_what_it_was_narrowed_to_also_when_that_is_gone() -> None
     assert (everything["Agents"], everything["Queues"]) == ("all", "all")
 
 
-def test_the_list_of_exports_says_how_each_stands() -> None:
+def test_the_list_of_exports_says_how_each_stands():
     client = superuser()
     ExportFactory(finished=True)
     ExportFactory(state="running", percent=40)

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 PAGE = "/admin/reports/schedule/"
 
 
-def test_an_edit_never_widens_what_a_schedule_is_about() -> None:
+def test_an_edit_never_widens_what_a_schedule_is_about():
     """[] would mean everybody."""
     agent, queue, group = AgentFactory(login="anna"), QueueFactory(), AgentGroupFactory()
     schedule = ScheduleFactory(agent_ids=[agent.pk], agent_group_ids=[group.pk], queue_ids=[queue.pk])
@@ -43,7 +43,7 @@ def test_an_edit_never_widens_what_a_schedule_is_about() -> None:
     assert "queue 999999 (gone)" in page
 
 
-def test_what_there_never_was_is_refused_at_its_field() -> None:
+def test_what_there_never_was_is_refused_at_its_field():
     schedule = ScheduleFactory()
     gone = {field: ["999999"] for field in ("agent_ids", "agent_group_ids", "queue_ids")}
 
@@ -54,7 +54,7 @@ def test_what_there_never_was_is_refused_at_its_field() -> None:
     assert [getattr(schedule, field) for field in gone] == [[], [], []]
 
 
-def test_an_agent_with_another_login_goes_on_being_in_it(committed_db: None) -> None:
+def test_an_agent_with_another_login_goes_on_being_in_it(committed_db):
     agent, _other = AgentFactory(login="anna"), AgentFactory(login="borys")
     schedule = ScheduleFactory(agent_ids=[agent.pk], columns=["login_sum"])
     type(agent).objects.filter(pk=agent.pk).update(login="anna.nowak")
@@ -67,7 +67,7 @@ def test_an_agent_with_another_login_goes_on_being_in_it(committed_db: None) -> 
     assert {row["agent.login"] for row in rows_of(built(export))} == {"anna.nowak"}
 
 
-def test_a_name_is_one_line() -> None:
+def test_a_name_is_one_line():
     client = superuser()
     for name in ("Daily\rBcc: x", "Daily\u2028x", "Daily\x1b[2Jx"):
         refused = client.submit(f"{PAGE}add/", expected=200, name=name, recipients="boss@example.com", language="en")
@@ -75,7 +75,7 @@ def test_a_name_is_one_line() -> None:
     assert not Schedule.objects.exists()
 
 
-def test_all_that_is_wrong_is_said_at_once_each_at_its_field() -> None:
+def test_all_that_is_wrong_is_said_at_once_each_at_its_field():
     """What an input says of itself, what only the verb knows, and what only the database does."""
     ScheduleFactory(name="Taken")
     values = {"hour": "24", "threshold": "x", "span": "last_month", "aggregation": "minute", "columns": []}
@@ -100,7 +100,7 @@ def test_all_that_is_wrong_is_said_at_once_each_at_its_field() -> None:
 
 
 @pytest.mark.parametrize("field", ["aggregation", "span", "recipients", "name"])
-def test_of_what_is_not_there_is_said_only_that(field: str) -> None:
+def test_of_what_is_not_there_is_said_only_that(field):
     values = {"name": "Mine", "recipients": "boss@example.com", "span": "last_month", "aggregation": "minute"}
 
     refused = superuser().submit(f"{PAGE}add/", expected=200, language="en", hour="24", **{**values, field: ""})
@@ -116,7 +116,7 @@ def filled(client: BackOffice, schedule: Schedule, **changes: Any) -> dict[str, 
     return {**inputs_of(client.page(page_of(schedule))), "language": "en", **changes}
 
 
-def test_two_who_change_different_things_both_do_and_two_who_want_the_same_are_not_asked() -> None:
+def test_two_who_change_different_things_both_do_and_two_who_want_the_same_are_not_asked():
     """Lists too: of each the page says what it showed."""
     agents, client = AgentFactory.create_batch(2), superuser()
     schedule = ScheduleFactory(agent_ids=[agents[0].pk], recipients=["boss@example.com", "deputy@example.com"])
@@ -154,7 +154,7 @@ CHANGES: dict[str, tuple[Any, Any, Any]] = {
 
 
 @pytest.mark.parametrize("field", CHANGES)
-def test_who_would_undo_what_somebody_else_has_set_is_asked_first(field: str) -> None:
+def test_who_would_undo_what_somebody_else_has_set_is_asked_first(field):
     theirs, mine, meant = CHANGES[field]
     client = superuser()
     schedule = ScheduleFactory(queue_ids=[888_888])
@@ -171,7 +171,7 @@ def test_who_would_undo_what_somebody_else_has_set_is_asked_first(field: str) ->
     assert (kept, again.status_code, getattr(schedule, field)) == (theirs, 302, meant)
 
 
-def test_a_list_that_was_empty_is_kept_when_something_else_is_mended() -> None:
+def test_a_list_that_was_empty_is_kept_when_something_else_is_mended():
     queue, client, schedule = QueueFactory(), superuser(), ScheduleFactory()
 
     refused = client.submit(page_of(schedule), expected=200, queue_ids=[queue.pk], hour="24", language="en")
@@ -181,7 +181,7 @@ def test_a_list_that_was_empty_is_kept_when_something_else_is_mended() -> None:
     assert (schedule.queue_ids, schedule.hour) == ([queue.pk], 9)
 
 
-def test_who_may_not_see_the_figures_mails_them_to_nobody() -> None:
+def test_who_may_not_see_the_figures_mails_them_to_nobody():
     schedule = ScheduleFactory(agent_ids=[AgentFactory(login="anna", name="", surname="").pk], queue_ids=[999_999])
     rights = ("view_schedule", "add_schedule", "change_schedule")
     blind, seeing = staff(*rights), staff(*rights, "view_export")
@@ -201,7 +201,7 @@ def test_who_may_not_see_the_figures_mails_them_to_nobody() -> None:
     assert Schedule.objects.count() == 2
 
 
-def test_the_history_speaks_as_the_form_does_and_names_the_agents() -> None:
+def test_the_history_speaks_as_the_form_does_and_names_the_agents():
     client, schedule = superuser(), ScheduleFactory(columns=["inbound.count"])
     agent = AgentFactory(login="anna", name="", surname="")
     values: dict[str, Any] = {"repeats": "weekly", "is_active": None, "aggregation": "hour_of_day", "format": "xlsx"}

@@ -1,7 +1,6 @@
 """Scheduled reports: when each has its turn, once; of what span; and what becomes of its mails."""
 
 from datetime import datetime, timedelta
-from typing import Any
 
 import pytest
 import time_machine
@@ -36,16 +35,15 @@ def wall(*parts: int, fold: int = 0) -> datetime:
 
 
 @pytest.fixture(autouse=True)
-def _mails(settings: Any) -> None:
+def _mails(settings):
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
 
 
 # Times
 
 
-@pytest.mark.parametrize(
-    ("repeats", "hour", "now", "before", "after"),
-    [
+def test_turns_are_by_the_clock_of_the_service():
+    for repeats, hour, now, before, after in [
         ("daily", 6, wall(2026, 6, 10, 6), wall(2026, 6, 10, 6), wall(2026, 6, 11, 6)),
         ("daily", 6, wall(2026, 6, 10, 5, 59, 59), wall(2026, 6, 9, 6), wall(2026, 6, 10, 6)),
         ("weekly", 6, wall(2026, 6, 10, 6), wall(2026, 6, 8, 6), wall(2026, 6, 15, 6)),
@@ -57,31 +55,24 @@ def _mails(settings: Any) -> None:
         ("daily", 2, wall(2026, 3, 29, 3), wall(2026, 3, 29, 3), wall(2026, 3, 30, 2)),
         ("daily", 2, wall(2026, 10, 25, 2), wall(2026, 10, 25, 2), wall(2026, 10, 26, 2)),
         ("daily", 2, wall(2026, 10, 25, 2, fold=1), wall(2026, 10, 25, 2), wall(2026, 10, 26, 2)),
-    ],
-)
-def test_turns_are_by_the_clock_of_the_service(
-    repeats: str, hour: int, now: datetime, before: datetime, after: datetime
-) -> None:
-    schedule = Schedule(repeats=repeats, hour=hour)
+    ]:
+        schedule = Schedule(repeats=repeats, hour=hour)
 
-    assert schedule.due_before(now).timestamp() == before.timestamp()
-    assert schedule.due_after(now).timestamp() == after.timestamp()
+        assert schedule.due_before(now).timestamp() == before.timestamp()
+        assert schedule.due_after(now).timestamp() == after.timestamp()
 
 
-@pytest.mark.parametrize(
-    ("span", "due_at", "begin", "end"),
-    [
+def test_a_span_is_of_the_calendar():
+    for span, due_at, begin, end in [
         ("yesterday", wall(2026, 3, 30, 6), wall(2026, 3, 29), wall(2026, 3, 30)),
         ("last_week", wall(2026, 6, 10, 6), wall(2026, 6, 1), wall(2026, 6, 8)),
         ("last_month", wall(2027, 1, 1), wall(2026, 12, 1), wall(2027, 1, 1)),
-    ],
-)
-def test_a_span_is_of_the_calendar(span: str, due_at: datetime, begin: datetime, end: datetime) -> None:
-    assert Schedule(span=span).span_of(due_at) == (begin, end)
+    ]:
+        assert Schedule(span=span).span_of(due_at) == (begin, end)
 
 
 @pytest.mark.django_db
-def test_a_turn_of_an_active_schedule_is_taken_once_and_of_missed_ones_the_last() -> None:
+def test_a_turn_of_an_active_schedule_is_taken_once_and_of_missed_ones_the_last():
     schedule = ScheduleFactory(next_due_at=wall(2026, 6, 7, 6))
     ScheduleFactory(next_due_at=wall(2026, 6, 7, 6), is_active=False)
 
@@ -97,7 +88,7 @@ def test_a_turn_of_an_active_schedule_is_taken_once_and_of_missed_ones_the_last(
 
 
 @pytest.mark.django_db
-def test_an_edit_makes_up_for_nothing_and_repeats_nothing() -> None:
+def test_an_edit_makes_up_for_nothing_and_repeats_nothing():
     with time_machine.travel(wall(2026, 6, 10, 9), tick=False):
         schedule = create_schedule(ACTOR, name="Daily", hour=10, **TERMS)
     with time_machine.travel(wall(2026, 6, 10, 11), tick=False):
@@ -112,7 +103,7 @@ def test_an_edit_makes_up_for_nothing_and_repeats_nothing() -> None:
     assert [change.action for change in schedule.changes.all()] == ["edit", "edit", "create"]
 
 
-def test_of_many_that_try_at_once_one_asks(committed_db: None) -> None:
+def test_of_many_that_try_at_once_one_asks(committed_db):
     schedule = ScheduleFactory(next_due_at=wall(2026, 6, 10, 6))
     now = wall(2026, 6, 10, 7)
 
@@ -122,7 +113,7 @@ def test_of_many_that_try_at_once_one_asks(committed_db: None) -> None:
     assert Export.objects.count() == 1
 
 
-def test_a_schedule_ends_with_the_rights_of_its_author_and_not_with_the_author(committed_db: None) -> None:
+def test_a_schedule_ends_with_the_rights_of_its_author_and_not_with_the_author(committed_db):
     author = UserFactory(staff=True)
     author.user_permissions.add(Permission.objects.get(codename="view_export"))
     schedule = create_schedule(author.actor, name="Daily", **TERMS)
@@ -143,7 +134,7 @@ def test_a_schedule_ends_with_the_rights_of_its_author_and_not_with_the_author(c
 # Mails
 
 
-def test_a_scheduled_export_is_mailed_to_each_of_its_recipients(committed_db: None) -> None:
+def test_a_scheduled_export_is_mailed_to_each_of_its_recipients(committed_db):
     presence.log_in(AgentFactory(login="anna"), ACTOR, wall(2026, 6, 9, 8))
     schedule = create_schedule(ACTOR, name="Daily", language="pl", format="xlsx", **TERMS)
     Schedule.objects.update(next_due_at=wall(2026, 6, 10, 6))
@@ -170,7 +161,7 @@ def test_a_scheduled_export_is_mailed_to_each_of_its_recipients(committed_db: No
 
 
 @pytest.fixture
-def owed(db: None) -> ExportMail:
+def owed(db):
     """Of an export with a file."""
     export = ExportFactory(finished=True, file_size=3, schedule=ScheduleFactory())
     name = export.file.storage.save("exports/mail-test.csv", ContentFile(b"a,b"))
@@ -186,9 +177,7 @@ def tried(row: ExportMail) -> tuple[str, int, str]:
 
 
 @pytest.mark.usefixtures("plain_static")
-def test_a_failed_mail_is_sent_again_and_one_that_is_not_there_is_missed_in_the_language_of_the_person(
-    owed: ExportMail,
-) -> None:
+def test_a_failed_mail_is_sent_again_and_one_that_is_not_there_is_missed_in_the_language_of_the_person(owed):
     ExportMail.objects.filter(pk=owed.pk).update(state="failed", next_attempt_at=None, error="full")
     client, page = superuser(), f"/admin/reports/export/{owed.export_id}/change/"
 
@@ -206,14 +195,14 @@ def test_a_failed_mail_is_sent_again_and_one_that_is_not_there_is_missed_in_the_
     assert (missing.status_code, "Adres jest błędny" in missing.content.decode()) == (404, True)
 
 
-def test_a_file_that_is_gone_is_not_mailed(owed: ExportMail) -> None:
+def test_a_file_that_is_gone_is_not_mailed(owed):
     owed.export.refresh_from_db()
     owed.export.remove_file()
 
     assert tried(owed) == ("failed", 1, "the file is not there any more")
 
 
-def test_a_file_too_large_for_a_mail_is_linked(owed: ExportMail, settings: Any) -> None:
+def test_a_file_too_large_for_a_mail_is_linked(owed, settings):
     settings.PUBLIC_URL = "https://callcentre.example"
     Export.objects.filter(pk=owed.export_id).update(file_size=10**9)
 
@@ -223,13 +212,10 @@ def test_a_file_too_large_for_a_mail_is_linked(owed: ExportMail, settings: Any) 
     assert f"https://callcentre.example/admin/reports/export/{owed.export_id}/change/" in mail.outbox[0].body
 
 
-# The back office
-
-
 @pytest.mark.slow("opens many pages")
 @pytest.mark.django_db
 @pytest.mark.usefixtures("plain_static")
-def test_a_schedule_is_made_edited_and_looked_at() -> None:
+def test_a_schedule_is_made_edited_and_looked_at():
     client = superuser()
     anna = AgentFactory(login="anna")
     values = {"name": "Weekly", "repeats": "weekly", "recipients": "boss@example.com\nboss@example.com, a@example.com"}
@@ -252,7 +238,7 @@ def test_a_schedule_is_made_edited_and_looked_at() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("plain_static")
-def test_the_front_page_says_what_somebody_waits_for_in_vain() -> None:
+def test_the_front_page_says_what_somebody_waits_for_in_vain():
     now, schedule, client = datetime.now(tz=zone()), ScheduleFactory(), superuser()
     for days, state in ((1, "failed"), (2, "sent"), (8, "failed")):
         due = {"due_at": now - timedelta(days=days), "actor_name": f"{days} days ago"}

@@ -1,6 +1,5 @@
 """The pages of the reports by queue, campaign and ticket queue: figures, rows behind them, files, mails and scope."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -21,7 +20,6 @@ from reports.models import Export, Schedule
 from reports.outbounds import CampaignRow
 from reports.verbs.exports import run_schedule
 from tests.backoffice import BackOffice, errors_of, staff, superuser
-from tests.conftest import ApiClient
 from tests.reports.exports import built, cells_of, rows_of
 from tests.reports.factories import ExportFactory, ScheduleFactory
 from tests.reports.subject_scenes import SubjectScene
@@ -64,7 +62,7 @@ def played(seed: int = 1, base: Any = SPRING) -> SubjectScene:
 
 
 @pytest.fixture
-def scene() -> Iterator[SubjectScene]:
+def scene():
     """A scene of spring; the clock stands at its end."""
     scene = played()
     with time_machine.travel(scene.now, tick=False):
@@ -72,9 +70,7 @@ def scene() -> Iterator[SubjectScene]:
 
 
 @of_each
-def test_the_page_shows_what_the_api_answers_its_total_leads_to_lists_and_its_chart_has_each_period(
-    report: Report, api: ApiClient, scene: SubjectScene
-) -> None:
+def test_the_page_shows_what_the_api_answers_its_total_leads_to_lists_and_its_chart_has_each_period(report, api, scene):
     client = superuser()
 
     *rows, (_none, total) = cells(client, report, **SPAN, columns=report.names)
@@ -94,7 +90,7 @@ def test_the_page_shows_what_the_api_answers_its_total_leads_to_lists_and_its_ch
 @of_each
 @pytest.mark.usefixtures("unrendered")
 @pytest.mark.parametrize("aggregation", ["day", "hour"])
-def test_the_list_behind_a_figure_holds_as_many_rows(report: Report, aggregation: str) -> None:
+def test_the_list_behind_a_figure_holds_as_many_rows(report, aggregation):
     """In autumn, with an hour that comes twice; also behind the total."""
     scene, client, seen = played(3, AUTUMN), superuser(), set()
     query = {"date_from": "2026-10-24", "date_to": "2026-10-26", "aggregate_by": aggregation}
@@ -112,7 +108,7 @@ def test_the_list_behind_a_figure_holds_as_many_rows(report: Report, aggregation
 
 
 @of_each
-def test_a_user_who_may_not_see_the_list_gets_no_link(report: Report, scene: SubjectScene) -> None:
+def test_a_user_who_may_not_see_the_list_gets_no_link(report, scene):
     found = cells(staff("view_export", RIGHTS[report.kind]), report, **SPAN)
 
     assert found
@@ -121,7 +117,7 @@ def test_a_user_who_may_not_see_the_list_gets_no_link(report: Report, scene: Sub
 
 
 @of_each
-def test_a_scope_that_narrows_the_list_and_not_the_report_leaves_no_links(report: Report, scene: SubjectScene) -> None:
+def test_a_scope_that_narrows_the_list_and_not_the_report_leaves_no_links(report, scene):
     others = {QUEUES.kind: {"scope_outbounds", "scope_agent_groups"}, OUTBOUNDS.kind: {"scope_agent_groups"}}
 
     found = {
@@ -136,7 +132,7 @@ def test_a_scope_that_narrows_the_list_and_not_the_report_leaves_no_links(report
     assert {column for column, is_linked in found.items() if not is_linked} == others.get(report.kind, set())
 
 
-def test_results_with_statuses_of_the_same_name_are_added_up_for_people() -> None:
+def test_results_with_statuses_of_the_same_name_are_added_up_for_people():
     results = '[{"1": ["Callback", 3], "2": ["Sold", 1]}, {"7": ["Callback", 4]}]'
     row = CampaignRow(None, {}, "", results=results)
     (measure,) = (measure for measure in OUTBOUNDS.measures if measure.name == "by_status")
@@ -145,7 +141,7 @@ def test_results_with_statuses_of_the_same_name_are_added_up_for_people() -> Non
 
 
 @of_each
-def test_a_report_needs_the_right_to_see_what_it_is_about(report: Report) -> None:
+def test_a_report_needs_the_right_to_see_what_it_is_about(report):
     """Pages, menu, exports of others, their files and schedules: with the right to reports alone there are none."""
     export = ExportFactory(finished=True, report=report.kind, columns=[])
     schedule = ScheduleFactory(report=report.kind, columns=[], next_due_at=export.begins_at)
@@ -177,14 +173,12 @@ def test_a_report_needs_the_right_to_see_what_it_is_about(report: Report) -> Non
 
 @of_each
 @pytest.mark.parametrize("is_scheduled", [True, False])
-def test_a_worker_builds_no_report_for_a_person_who_may_not_see_it(
-    report: Report, is_scheduled: bool, committed_db: None
-) -> None:
+def test_a_worker_builds_no_report_for_a_person_who_may_not_see_it(report, is_scheduled, committed_db):
     user = person("Supervisor")
     asked = {"actor_kind": "system"} if is_scheduled else {"actor_id": user.pk}
     schedule = ScheduleFactory(user=user, report=report.kind, columns=[]) if is_scheduled else None
 
-    def state() -> str:
+    def state():
         export = ExportFactory(report=report.kind, columns=[], schedule=schedule, **asked)
         while builds.build_next():
             pass
@@ -200,7 +194,7 @@ def test_a_worker_builds_no_report_for_a_person_who_may_not_see_it(
 
 
 @pytest.mark.usefixtures("unrendered")
-def test_the_backlog_by_age_leads_to_its_tickets() -> None:
+def test_the_backlog_by_age_leads_to_its_tickets():
     scene, client = played(), superuser()
     query = {**SPAN, "date_to": "2026-04-30"}
 
@@ -215,7 +209,7 @@ def test_the_backlog_by_age_leads_to_its_tickets() -> None:
     assert int(total["backlog"].text) == sum(number for number, _url in entries)
 
 
-def test_hours_of_the_day_of_campaigns_add_up_to_the_total(scene: SubjectScene) -> None:
+def test_hours_of_the_day_of_campaigns_add_up_to_the_total(scene):
     client = superuser()
 
     section = client.values(page_of(OUTBOUNDS), **SPAN)["section"]
@@ -226,7 +220,7 @@ def test_hours_of_the_day_of_campaigns_add_up_to_the_total(scene: SubjectScene) 
 
 
 @of_each
-def test_the_number_of_queries_does_not_depend_on_the_rows(report: Report) -> None:
+def test_the_number_of_queries_does_not_depend_on_the_rows(report):
     client, counts = superuser(), []
     for now in (timezone.now(), None):
         with time_machine.travel(now or played().now, tick=False), CaptureQueriesContext(connection) as queries:
@@ -239,14 +233,14 @@ def test_the_number_of_queries_does_not_depend_on_the_rows(report: Report) -> No
 
 
 @of_each
-def test_faults_stand_at_their_fields(report: Report) -> None:
+def test_faults_stand_at_their_fields(report):
     wrong = superuser().get(page_of(report), {"date_from": "x", "date_to": "2026-01-01", "columns": "profit"})
 
     assert set(errors_of(wrong)) == {"date_from", "columns"}
 
 
 @of_each
-def test_all_rows_become_a_file(report: Report, committed_db: None, scene: SubjectScene) -> None:
+def test_all_rows_become_a_file(report, committed_db, scene):
     client = superuser()
 
     for form in ("csv", "xlsx"):
@@ -267,7 +261,7 @@ def test_all_rows_become_a_file(report: Report, committed_db: None, scene: Subje
 
 
 @of_each
-def test_a_report_comes_by_mail(report: Report, committed_db: None, scene: SubjectScene) -> None:
+def test_a_report_comes_by_mail(report, committed_db, scene):
     client = superuser()
     add = f"/admin/reports/schedule/add/?report={report.kind}"
 
@@ -284,7 +278,7 @@ def test_a_report_comes_by_mail(report: Report, committed_db: None, scene: Subje
 
 
 @of_each
-def test_a_person_sees_the_rows_of_their_scope_only(report: Report, committed_db: None, scene: SubjectScene) -> None:
+def test_a_person_sees_the_rows_of_their_scope_only(report, committed_db, scene):
     """On the page, in the chart's sums, in files and in what is mailed."""
     assert report.subjects
     first, second = report.subjects.model._default_manager.order_by(*report.subjects.order)[:2]
@@ -312,7 +306,7 @@ def test_a_person_sees_the_rows_of_their_scope_only(report: Report, committed_db
     assert len(mailed) > 0
 
 
-def test_every_report_has_a_page_in_the_menu() -> None:
+def test_every_report_has_a_page_in_the_menu():
     page = superuser().page("/admin/")
 
     for kind in PATHS:

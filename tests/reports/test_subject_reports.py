@@ -12,7 +12,7 @@ import time_machine
 from callcentre.core.exporting.formats import Unit
 from callcentre.core.scope import ALL
 from callcentre.core.times import zone
-from reports.api.serializers import published
+from reports.api.views import published
 from reports.catalogue import OUTBOUNDS, QUEUES, REPORTS, TICKETS
 from reports.description import Report
 from reports.parameters import subjects_of
@@ -63,7 +63,7 @@ def question(report: Report, scene: SubjectScene, aggregation: str) -> Question:
 @of_each
 @pytest.mark.parametrize("base", [SPRING, AUTUMN], ids=["spring", "autumn"])
 @pytest.mark.parametrize("seed", range(3))
-def test_rows_are_those_of_a_slow_reference(report: Report, base: datetime, seed: int, api: ApiClient) -> None:
+def test_rows_are_those_of_a_slow_reference(report, base, seed, api):
     scene = SubjectScene(base, seed)
     scene.play()
     begin = scene.base + timedelta(minutes=scene.chance.randrange(300))
@@ -81,7 +81,7 @@ def test_rows_are_those_of_a_slow_reference(report: Report, base: datetime, seed
 
 @of_each
 @pytest.mark.parametrize("seed", range(2))
-def test_the_total_is_that_of_one_row_over_all(report: Report, seed: int) -> None:
+def test_the_total_is_that_of_one_row_over_all(report, seed):
     """Each figure that is counted adds up; a share and an average are those of all rows together."""
     scene = SubjectScene(AUTUMN, seed)
     scene.play()
@@ -109,7 +109,7 @@ def test_the_total_is_that_of_one_row_over_all(report: Report, seed: int) -> Non
 
 
 @of_each
-def test_the_backlog_and_all_else_do_not_depend_on_the_page(report: Report) -> None:
+def test_the_backlog_and_all_else_do_not_depend_on_the_page(report):
     scene = SubjectScene(SPRING, 5)
     scene.play()
     asked = question(report, scene, "hour")
@@ -122,7 +122,7 @@ def test_the_backlog_and_all_else_do_not_depend_on_the_page(report: Report) -> N
 
 
 @of_each
-def test_faulty_parameters_are_named(report: Report, api: ApiClient) -> None:
+def test_faulty_parameters_are_named(report, api):
     assert report.subjects
     name = report.subjects.parameter
     query = {"date_from": "yesterday", "aggregate_by": "decade", "answered_within": "-1", "limit": "x"}
@@ -134,7 +134,7 @@ def test_faulty_parameters_are_named(report: Report, api: ApiClient) -> None:
 
 
 @of_each
-def test_too_many_periods_and_a_span_that_ends_before_it_begins_are_refused(report: Report, api: ApiClient) -> None:
+def test_too_many_periods_and_a_span_that_ends_before_it_begins_are_refused(report, api):
     path = f"/api/{PATHS[report.kind]}"
     long = api.get(path, {"date_from": "2020-01-01", "date_to": "2026-01-01", "aggregate_by": "minute"})
     turned = api.get(path, {"date_from": "2026-01-02", "date_to": "2026-01-01"})
@@ -144,9 +144,7 @@ def test_too_many_periods_and_a_span_that_ends_before_it_begins_are_refused(repo
 
 
 @of_each
-def test_the_hours_of_the_day_of_the_longest_span_are_made_without_its_borders(
-    report: Report, api: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_hours_of_the_day_of_the_longest_span_are_made_without_its_borders(report, api, monkeypatch):
     scene = SubjectScene(AUTUMN, 0)
     scene.play()
     query = {"aggregate_by": "hour_of_day", "date_from": wall(scene.base), "date_to": "2026-12-31"}
@@ -162,7 +160,7 @@ def test_the_hours_of_the_day_of_the_longest_span_are_made_without_its_borders(
 
 
 @of_each
-def test_some_queues_or_campaigns_are_chosen_by_id(report: Report, api: ApiClient) -> None:
+def test_some_queues_or_campaigns_are_chosen_by_id(report, api):
     scene = SubjectScene(SPRING, 1)
     scene.play()
     query = {"date_from": "2026-01-01", "date_to": "2026-12-31", "aggregate_by": "year"}
@@ -178,7 +176,7 @@ def test_some_queues_or_campaigns_are_chosen_by_id(report: Report, api: ApiClien
 
 
 @of_each
-def test_an_unknown_id_is_named_as_it_was_sent(report: Report, api: ApiClient) -> None:
+def test_an_unknown_id_is_named_as_it_was_sent(report, api):
     assert report.subjects
     key = "9" * 23
     query = {"date_from": "2026-01-01", "date_to": "2026-12-31", f"{report.subjects.parameter}[]": [key]}
@@ -188,7 +186,7 @@ def test_an_unknown_id_is_named_as_it_was_sent(report: Report, api: ApiClient) -
     assert key in str(error)
 
 
-def test_the_target_of_waiting_is_a_parameter(api: ApiClient) -> None:
+def test_the_target_of_waiting_is_a_parameter(api):
     scene = SubjectScene(SPRING, 1)
     scene.play()
     query = {"date_from": "2026-03-01", "date_to": "2026-04-01"}
@@ -202,18 +200,15 @@ def test_the_target_of_waiting_is_a_parameter(api: ApiClient) -> None:
     assert shares[0] < shares[1] < shares[2]
 
 
-def test_every_report_has_its_words() -> None:
+def test_every_report_has_its_words():
     assert set(REPORTS) == {"agents", "queues", "outbounds", "tickets"}
     for report in REPORTS.values():
         assert len({measure.title for measure in report.measures}) == len(report.measures)
         assert all(measure.sentence for measure in report.measures if measure.in_api)
 
 
-# The answers of all reports against the OpenAPI document
-
-
 @pytest.mark.slow("asks for every report")
-def test_answers_fit_their_schemas_and_a_figure_is_nullable_if_some_answer_has_null(api: ApiClient) -> None:
+def test_answers_fit_their_schemas_and_a_figure_is_nullable_if_some_answer_has_null(api):
     span = {"date_from": "2026-10-24 18:00", "date_to": "2026-10-26 08:00"}
     scene = SubjectScene(AUTUMN, seed=1)
     scene.play()
@@ -238,7 +233,7 @@ def test_answers_fit_their_schemas_and_a_figure_is_nullable_if_some_answer_has_n
     assert len(reports) == 4
 
 
-def test_durations_of_reports_beyond_the_interface_are_whole_seconds() -> None:
+def test_durations_of_reports_beyond_the_interface_are_whole_seconds():
     units = {measure.unit for report in (QUEUES, OUTBOUNDS, TICKETS) for measure in published(report)}
 
     assert Unit.SECONDS in units

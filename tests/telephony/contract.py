@@ -233,16 +233,7 @@ OPERATIONS = [
         None,
         "/queues/999999999/waiting_stats",
     ),
-    ours(
-        "GET",
-        "/queues/88001/waiting_list",
-        CONNECTIONS,
-        200,
-        [CALLER],
-        4,
-        None,
-        "/queues/999999999/waiting_list",
-    ),
+    ours("GET", "/queues/88001/waiting_list", CONNECTIONS, 200, [CALLER], 4, None, "/queues/999999999/waiting_list"),
 ]
 
 

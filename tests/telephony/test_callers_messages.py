@@ -3,7 +3,7 @@
 import pytest
 
 from telephony.models import CallerMessage, Queue
-from telephony.verbs import callers_messages
+from telephony.verbs import recordings
 from tests.telephony.factories import CallerMessageFactory, ConnectionFactory, QueueFactory, RecordingFactory
 from tests.tickets.factories import TicketQueueFactory
 from tickets.models import Ticket
@@ -26,8 +26,8 @@ def queue() -> Queue:
 def test_a_stored_message_opens_one_ticket_with_a_link_to_its_call(queue: Queue, settings) -> None:
     settings.PUBLIC_URL = "https://cc.example"
     message = left(queue, state="ready", seconds=9)
-    callers_messages.open_tickets()
-    callers_messages.open_tickets(message.pk)
+    recordings.open_tickets()
+    recordings.open_tickets(message.pk)
 
     ticket = Ticket.objects.get()
     message.refresh_from_db()
@@ -39,15 +39,11 @@ def test_a_stored_message_opens_one_ticket_with_a_link_to_its_call(queue: Queue,
 
 @pytest.mark.parametrize(
     ("recording", "tickets", "is_due"),
-    [
-        ({"state": "fetching"}, 0, True),
-        ({"state": "ready", "seconds": 1}, 0, False),
-        ({"state": "failed"}, 1, False),
-    ],
+    [({"state": "fetching"}, 0, True), ({"state": "ready", "seconds": 1}, 0, False), ({"state": "failed"}, 1, False)],
 )
 def test_a_message_waits_for_its_recording_and_silence_is_none(recording, tickets, is_due, queue: Queue) -> None:
     message = left(queue, **recording)
-    callers_messages.open_tickets()
+    recordings.open_tickets()
     message.refresh_from_db()
 
     assert (Ticket.objects.count(), message.is_due) == (tickets, is_due)
@@ -55,7 +51,7 @@ def test_a_message_waits_for_its_recording_and_silence_is_none(recording, ticket
 
 def test_a_queue_without_tickets_opens_none(queue: Queue) -> None:
     left(QueueFactory(), state="ready", seconds=9)
-    callers_messages.open_tickets()
+    recordings.open_tickets()
 
     assert not Ticket.objects.exists()
 
@@ -64,6 +60,6 @@ def test_the_ticket_goes_to_the_first_queue_if_the_chosen_one_is_not_active(queu
     TicketQueueFactory(name="Others")
     type(TicketQueueFactory()).objects.filter(name="Messages").update(is_active=False)
     left(queue, state="ready", seconds=9)
-    callers_messages.open_tickets()
+    recordings.open_tickets()
 
     assert Ticket.objects.get().queue.name == "Others"

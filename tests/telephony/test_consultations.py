@@ -218,10 +218,7 @@ def test_the_talk_of_each_in_an_outbound_call(
 
     of_anna = 37 if is_agent_first else 44
     assert talks(api, call) == [("anna", of_anna), ("zoe", 12)]
-    assert outbound(clock) == {
-        "anna": (1, f"00:00:{of_anna}", 0, "00:00:00"),
-        "zoe": (1, "00:00:12", 0, "00:00:00"),
-    }
+    assert outbound(clock) == {"anna": (1, f"00:00:{of_anna}", 0, "00:00:00"), "zoe": (1, "00:00:12", 0, "00:00:00")}
     spans = AgentState.objects.filter(agent=zoe, kind="talking").values_list("started_at", "ended_at")
     assert [(to - since).seconds for since, to in spans if to] == [32]
 

@@ -143,14 +143,7 @@ def test_there_is_a_transcription_in_each_state_and_one_connection_with_a_topic(
         status: status for status in ("SUCCESS", "PENDING", "ERROR", "LIMIT_EXCEEDED")
     }
     ready = answers["SUCCESS"].json()
-    assert ready.keys() == {
-        "status",
-        "parts",
-        "summary",
-        "sentiment",
-        "evaluatedCriteria",
-        "talkListenSilenceRatio",
-    }
+    assert ready.keys() == {"status", "parts", "summary", "sentiment", "evaluatedCriteria", "talkListenSilenceRatio"}
     assert len(ready["evaluatedCriteria"]) == 3
     assert min(ready["talkListenSilenceRatio"].values()) > 5
     topic = api.get(f"/api/connections/{found['SUCCESS'].uid}/topic").json()

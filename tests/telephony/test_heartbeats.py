@@ -11,7 +11,7 @@ from telephony import listener
 from telephony.admin.state_labels import label_of
 from telephony.current_states import current_states
 from telephony.models import Agent, AgentSession, AgentState, Pause
-from telephony.verbs import heartbeats, presence
+from telephony.verbs import presence
 from tests.backoffice import superuser
 from tests.conftest import ACTOR, ApiClient
 from tests.desk.agents import Desk, desk_of
@@ -31,22 +31,22 @@ def agent() -> Agent:
     """An agent who logged in at 0, and whose only heartbeat was at 10."""
     agent: Agent = AgentFactory(login="anna")
     presence.log_in(agent, ACTOR, at(0))
-    heartbeats.hear(agent.pk, at(10))
+    presence.hear(agent.pk, at(10))
     return agent
 
 
 def test_a_silent_agent_is_paused_then_logged_out_with_the_reason(agent: Agent) -> None:
-    heartbeats.end_silence(at(109))
+    presence.end_silence(at(109))
     assert states(agent) == [("free", 0, None)]
 
-    heartbeats.end_silence(at(112))
-    heartbeats.end_silence(at(113))
+    presence.end_silence(at(112))
+    presence.end_silence(at(113))
     assert states(agent) == [("free", 0, 110), ("No contact", 110, None)]
     assert label_of(current_states([agent.pk])[agent.pk]) == "paused: No contact"
 
-    heartbeats.end_silence(at(1009))
+    presence.end_silence(at(1009))
     assert sessions(agent) == [(0, None)]
-    heartbeats.end_silence(at(1010))
+    presence.end_silence(at(1010))
     assert states(agent) == [("free", 0, 110), ("No contact", 110, 1010)]
     assert list(AgentSession.objects.values_list("ended_by", "reason")) == [("silent", "No heartbeat for 1000 s.")]
     assert list(AgentState.objects.order_by("id").values_list("reason", flat=True)) == ["", "No heartbeat for 100 s."]
@@ -57,9 +57,9 @@ def test_a_silent_agent_is_paused_then_logged_out_with_the_reason(agent: Agent) 
 def test_an_agent_without_heartbeats_stays_whatever_happens() -> None:
     agent = AgentFactory()
     presence.log_in(agent, ACTOR, at(0))
-    heartbeats.hear(agent.pk, at(10), begins=False)
+    presence.hear(agent.pk, at(10), begins=False)
 
-    heartbeats.end_silence(at(90_000))
+    presence.end_silence(at(90_000))
 
     assert states(agent) == [("free", 0, None)]
 
@@ -68,18 +68,18 @@ def test_heartbeats_of_the_session_before_do_not_count(agent: Agent) -> None:
     presence.log_out(agent, ACTOR, at(20))
     presence.log_in(agent, ACTOR, at(30))
 
-    heartbeats.end_silence(at(5000))
+    presence.end_silence(at(5000))
 
     assert sessions(agent) == [(0, 20), (30, None)]
     assert states(agent)[-1] == ("free", 30, None)
 
 
 def test_a_heartbeat_ends_the_pause_of_a_silence_and_no_other(agent: Agent) -> None:
-    heartbeats.end_silence(at(120))
-    heartbeats.hear(agent.pk, at(130), begins=False)
+    presence.end_silence(at(120))
+    presence.hear(agent.pk, at(130), begins=False)
     presence.pause(agent, ACTOR, PauseFactory(name="Lunch").pk, at=at(140))
-    heartbeats.end_silence(at(500))
-    heartbeats.hear(agent.pk, at(600))
+    presence.end_silence(at(500))
+    presence.hear(agent.pk, at(600))
 
     assert states(agent) == [("free", 0, 110), ("No contact", 110, 130), ("free", 130, 140), ("Lunch", 140, None)]
 
@@ -87,7 +87,7 @@ def test_a_heartbeat_ends_the_pause_of_a_silence_and_no_other(agent: Agent) -> N
 def test_a_silent_agent_is_logged_out_from_a_pause_of_the_own_too(agent: Agent) -> None:
     presence.pause(agent, ACTOR, PauseFactory(name="Lunch").pk, at=at(20))
 
-    heartbeats.end_silence(at(2000))
+    presence.end_silence(at(2000))
 
     assert states(agent) == [("free", 0, 20), ("Lunch", 20, 1010)]
     assert sessions(agent) == [(0, 1010)]
@@ -96,13 +96,13 @@ def test_a_silent_agent_is_logged_out_from_a_pause_of_the_own_too(agent: Agent) 
 def test_a_call_and_its_wrap_up_are_left_alone_and_the_rule_holds_after_them(agent: Agent) -> None:
     call = ConnectionFactory(talking=True, agent=agent)
     presence.ring(agent, call, at(50))
-    heartbeats.end_silence(at(150))
+    presence.end_silence(at(150))
     presence.talk(agent, call, at(160))
-    heartbeats.end_silence(at(200))
+    presence.end_silence(at(200))
     presence.leave_call(agent, call, at(300), wrap_up_seconds=20)
-    heartbeats.end_silence(at(310))
+    presence.end_silence(at(310))
     presence.end_wrap_ups(at(320))
-    heartbeats.end_silence(at(321))
+    presence.end_silence(at(321))
 
     kinds = [("free", 0, 50), ("ringing", 50, 160), ("talking", 160, 300), ("wrap_up", 300, 320), ("free", 320, 320)]
     assert states(agent) == [*kinds, ("No contact", 320, None)]
@@ -111,11 +111,11 @@ def test_a_call_and_its_wrap_up_are_left_alone_and_the_rule_holds_after_them(age
 def test_an_agent_who_paused_in_a_call_is_not_logged_out_before_its_end(agent: Agent) -> None:
     leg = LegFactory(agent=agent, role="agent", state="up", connection=ConnectionFactory(talking=True, agent=agent))
     presence.pause(agent, ACTOR, PauseFactory().pk, at=at(20))
-    heartbeats.end_silence(at(3000))
+    presence.end_silence(at(3000))
     assert sessions(agent) == [(0, None)]
 
     type(leg).objects.update(state="ended", ended_at=at(3000))
-    heartbeats.end_silence(at(3001))
+    presence.end_silence(at(3001))
 
     assert sessions(agent) == [(0, 1010)]
 
@@ -127,7 +127,7 @@ def test_a_limit_of_zero_is_off(name: str, last: Any, agent: Agent, settings: An
     setattr(settings, name, timedelta())
 
     for second in (500, 9000):
-        heartbeats.end_silence(at(second))
+        presence.end_silence(at(second))
 
     assert states(agent)[-1] == last
 
@@ -135,7 +135,7 @@ def test_a_limit_of_zero_is_off(name: str, last: Any, agent: Agent, settings: An
 def test_heartbeats_are_stored_every_five_seconds_at_most_also_if_the_clock_is_set_back(agent: Agent) -> None:
     stored = []
     for second in (11, 15, 16, 17, 3):
-        heartbeats.hear(agent.pk, at(second))
+        presence.hear(agent.pk, at(second))
         stored.append(AgentSession.objects.get().heard_at)
 
     assert stored == [at(10), at(10), at(16), at(16), at(3)]
@@ -143,7 +143,7 @@ def test_heartbeats_are_stored_every_five_seconds_at_most_also_if_the_clock_is_s
 
 def test_nobody_chooses_the_pause_of_a_silence(agent: Agent) -> None:
     mine = PauseFactory(name="No contact")
-    heartbeats.end_silence(at(120))
+    presence.end_silence(at(120))
     pause = Pause.objects.get()
 
     assert (pause.pk, pause.is_automatic, pause.is_active) == (mine.pk, True, False)
@@ -173,7 +173,7 @@ def test_the_desk_begins_heartbeats_other_pages_go_on_and_an_agent_who_is_back_i
         assert AgentSession.objects.get().heard_at is None
         desk.now()
         assert AgentSession.objects.get().heard_at == at(0)
-        heartbeats.end_silence(at(200))
+        presence.end_silence(at(200))
         clock.move_to(at(210))
 
         desk.get("/admin/desk/incoming")
@@ -182,7 +182,7 @@ def test_the_desk_begins_heartbeats_other_pages_go_on_and_an_agent_who_is_back_i
 
 def test_after_its_start_the_listener_lets_the_desks_come_back_first(monkeypatch: Any) -> None:
     swept: list[Any] = []
-    monkeypatch.setattr(heartbeats, "end_silence", swept.append)
+    monkeypatch.setattr(presence, "end_silence", swept.append)
     leading = listener.Listener()
 
     leading._end_silence()

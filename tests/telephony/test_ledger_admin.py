@@ -16,12 +16,7 @@ from telephony.verbs import presence
 from tests.backoffice import messages_of, staff, superuser
 from tests.conftest import ACTOR
 from tests.statements import few_statements
-from tests.telephony.factories import (
-    AgentFactory,
-    AgentStateFactory,
-    ConnectionFactory,
-    PauseFactory,
-)
+from tests.telephony.factories import AgentFactory, AgentStateFactory, ConnectionFactory, PauseFactory
 from tests.tickets.factories import CustomerFactory
 
 AGENTS = reverse("admin:telephony_agent_changelist")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from callcentre.core.errors import Conflict, Invalid
 from telephony.models import Agent, AgentSession, AgentState, Connection
-from telephony.verbs import heartbeats, ledger, presence
+from telephony.verbs import ledger, presence
 from tests.conftest import ACTOR
 from tests.serving import at_once
 from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory, PauseFactory, TopicFactory
@@ -78,9 +78,9 @@ def act_at_desk(agent: Agent, call: Connection, pause: int, verb: str, now: int)
         case "free_later":
             presence.free(agent, ACTOR, at(now), after_call=True)
         case "hear":
-            heartbeats.hear(agent.pk, at(now))
+            presence.hear(agent.pk, at(now))
         case "silence":
-            heartbeats.end_silence(at(now) + timedelta(seconds=150))
+            presence.end_silence(at(now) + timedelta(seconds=150))
         case "extend":
             presence.extend_wrap_up(agent, ACTOR)
         case "await_topic":
@@ -120,9 +120,7 @@ def assert_told(agent: Agent) -> None:
 @pytest.mark.slow("runs many examples")
 @pytest.mark.django_db
 @settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(steps=STEPS)
 def test_whatever_is_done_in_whatever_order_the_ledger_is_consistent(db: None, steps: Any) -> None:
@@ -144,9 +142,7 @@ CALL = [("log_in", 0, 0, 0), ("ring", 0, 10, 0), ("talk", 0, 5, 0)]
 @pytest.mark.slow("runs many examples")
 @pytest.mark.django_db
 @settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(
     wrap_up_seconds=st.sampled_from([0, 7]),

@@ -166,7 +166,7 @@ def test_the_line_of_a_phone_that_went_offline_unheard_ends_after_its_call(liste
     listening.cut(for_good=False)
 
     wait_for(lambda: not lines.has_open(idle.pk), "the line has ended")
-    wait_for(lambda: not lines.has_lasting(busy.pk), "the other line ends after its call")
+    wait_for(lambda: not lines.lasting(busy.pk).exists(), "the other line ends after its call")
     assert lines.has_open(busy.pk)
 
 
@@ -228,7 +228,7 @@ def test_events_of_one_call_are_handled_in_their_order(
     first, second = channel_id(call.pk, 1), channel_id(call.pk, 2)
     events: list[Any] = [
         *(Ringing(first, now), Up(first, now), Ended(first, now, 16)),
-        *(Ringing(second, now), Up(second, now), Detected(second, now, "human", 0), Ended(second, now, 16)),
+        *(Ringing(second, now), Up(second, now), Detected(second, now, "human"), Ended(second, now, 16)),
         *(Up(caller, now), Ended(caller, now, 16)),
         *(Up(line.channel_id, now), Played(line.channel_id, now), Ended(line.channel_id, now, 16)),
         RecordingFinished(call.recording_name, now, 0, is_failed=True),

@@ -9,9 +9,9 @@ from telephony import causes
 from telephony.calls import (
     browser_phones,
     commands,
+    failed_transfers,
     line_events,
     lines,
-    lost_phones,
     placement,
     reconciliation,
     switch_events,
@@ -63,8 +63,8 @@ def window_comes(anna: Agent) -> None:
 
 
 def go_on(seconds_from_now: float = 0) -> None:
-    for pk in lost_phones.waiting():
-        lost_phones.go_on(pk, timezone.now() + timedelta(seconds=seconds_from_now))
+    for pk in failed_transfers.awaiting_phones():
+        failed_transfers.go_on(pk, timezone.now() + timedelta(seconds=seconds_from_now))
     end_refused_legs()
 
 

@@ -10,16 +10,7 @@ from telephony.calls import caller_steps, reconciliation, switch_events
 from telephony.calls.prompts import language_of
 from telephony.models import Agent, CallerMessage, CallerStep, Connection, Menu, Queue, Recording
 from telephony.switch.base import Ended, KeyPressed, Played, RecordingFinished
-from tests.telephony.callers import (
-    HOTLINE,
-    call_in,
-    distribute,
-    fresh,
-    give_up,
-    member,
-    talk_in,
-    wait_too_long,
-)
+from tests.telephony.callers import HOTLINE, call_in, distribute, fresh, give_up, member, talk_in, wait_too_long
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import MenuFactory, OpeningHoursFactory, PromptFactory, QueueFactory
 
@@ -336,7 +327,7 @@ def test_the_end_of_a_menu_may_be_a_queue(menu: Menu, queue: Queue, switch: Reco
 
 
 def test_menus_that_lead_in_a_circle_end(menu: Menu, switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("telephony.calls.menus.MOST_STEPS", 3)
+    monkeypatch.setattr("telephony.calls.prompts.MOST_STEPS", 3)
     menu.entries.create(key="2", to_menu=menu)
     call = call_in()
     for _ in range(3):

@@ -7,7 +7,7 @@ from django.utils import timezone, translation
 
 from telephony.models import Agent, EvaluationCriterion, Pause, Queue, Topic, TopicField, TopicGroup
 from telephony.verbs import presence
-from tests.backoffice import errors_of, messages_of, page_of, superuser
+from tests.backoffice import errors_of, page_of, superuser
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory, ConnectionFactory, OpeningHoursFactory, QueueFactory
 
@@ -101,16 +101,6 @@ def test_hours_that_end_before_they_begin_are_refused() -> None:
     response = superuser().submit(page_of(queue), expected=200, **{"opening_hours-0-closes_at": "07:00"})
 
     assert "It opens before it closes." in str(errors_of(response))
-
-
-@pytest.mark.parametrize(("action", "expected"), [("activate", True), ("deactivate", False)])
-def test_queues_are_made_active_and_inactive_from_the_list(action: str, expected: bool) -> None:
-    queues = [QueueFactory(is_active=not expected), QueueFactory(is_active=expected)]
-
-    response = superuser().act(LIST, action, *queues, apply="1")
-
-    assert messages_of(response) == [f"1 queue {action}d."]
-    assert set(Queue.objects.values_list("is_active", flat=True)) == {expected}
 
 
 @pytest.mark.parametrize(

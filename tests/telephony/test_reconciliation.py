@@ -97,7 +97,7 @@ def test_the_parties_of_a_talk_are_joined_again(dialling: Connection, switch: Re
     for pk in reconciliation.established():
         reconciliation.restore(pk)
 
-    assert switch.told == [joined]
+    assert switch.told == [("stop_music", f"callcentre-{dialling.pk}-2"), joined]
     assert fresh(dialling).join_count == 1
 
 

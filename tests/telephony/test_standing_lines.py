@@ -396,3 +396,15 @@ def test_channels_of_lines_that_are_over_and_forgotten_tones_are_hung_up(switch:
 
     assert differences.callers == []
     assert switch.told == [("hang_up", "callcentre-line-7"), ("hang_up", "callcentre-line-7-tone")]
+
+
+def test_a_tone_that_outlives_its_process_is_hung_up_once_it_is_over(line: AgentLine, switch: RecordingSwitch) -> None:
+    switch.listed = [Channel(line.channel_id, is_up=True), Channel(f"{line.channel_id}-tone", is_up=True)]
+    for is_over in (False, True):
+        AgentLine.objects.update(
+            connection_id=7, called_at=timezone.now(), joined_at=timezone.now() if is_over else None
+        )
+        for difference in Comparison().compare(switch).repairs:
+            difference.act()
+
+        assert switch.told == [("hang_up", f"{line.channel_id}-tone")] * is_over

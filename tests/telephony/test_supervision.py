@@ -190,11 +190,7 @@ def test_a_call_that_is_taken_over_is_that_of_the_supervisor(
     moves = [request for request in told(switch) if request[0] in ("stop_listening", "hang_up", "join")]
 
     bridge = f"callcentre-{call.pk}"
-    assert moves == [
-        ("hang_up", f"{bridge}-2"),
-        ("stop_listening", coach),
-        ("join", bridge, "caller-1", coach),
-    ]
+    assert moves == [("hang_up", f"{bridge}-2"), ("stop_listening", coach), ("join", bridge, "caller-1", coach)]
     assert (fresh(call).agent, state(boss), state(anna)) == (boss, "talking", "wrap_up")
     assert offers(call) == [("anna", "answered"), ("boss", "answered")]
     hang_up(coach)
@@ -348,11 +344,11 @@ def test_who_sends_another_body_than_a_reason_gives_none(api: ApiClient, body: s
 def test_a_call_without_supervisors_has_no_more_statements(
     talking: Connection, django_assert_num_queries: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from telephony.calls import supervisors
+    from telephony.calls import bridges
 
     with django_assert_num_queries(0):
-        supervisors.follow(talking, is_in_talk=True)
-        assert supervisors.open_in(talking) == []
+        bridges._follow(talking, is_in_talk=True)
+        assert bridges.supervisors_in(talking) == []
 
 
 def test_a_supervisor_who_barges_waits_with_the_customer_for_a_lost_phone(

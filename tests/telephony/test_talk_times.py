@@ -16,13 +16,7 @@ from tests.reports.asking import ask, refresh
 from tests.telephony.callers import HOTLINE, distribute, free_agent
 from tests.telephony.conftest import MORNING, Clock
 from tests.telephony.doubles import RecordingSwitch
-from tests.telephony.factories import (
-    AgentFactory,
-    ConnectionFactory,
-    OfferFactory,
-    QueueFactory,
-    QueueMemberFactory,
-)
+from tests.telephony.factories import AgentFactory, ConnectionFactory, OfferFactory, QueueFactory, QueueMemberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

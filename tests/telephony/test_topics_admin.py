@@ -11,12 +11,7 @@ from PIL import Image
 from telephony.models import EvaluationCriterion, Topic, TopicField, TopicGroup, TransferShortcut
 from tests.backoffice import errors_of, inputs_of, superuser
 from tests.conftest import ApiClient
-from tests.telephony.factories import (
-    QueueFactory,
-    TopicFactory,
-    TopicFieldFactory,
-    TopicGroupFactory,
-)
+from tests.telephony.factories import QueueFactory, TopicFactory, TopicFieldFactory, TopicGroupFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 

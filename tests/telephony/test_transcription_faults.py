@@ -251,7 +251,7 @@ def test_a_worker_that_was_held_up_stores_nothing_over_its_successor(call: Conne
     held_up = claimed()
     attempt(call)
 
-    for end in (transcriptions.succeed, transcriptions.exceed_limit, transcriptions.put_off, transcriptions.withdraw):
+    for end in (partial(transcriptions.end, status="SUCCESS"), transcriptions.put_off, transcriptions.withdraw):
         with pytest.raises(NotOurs):
             end(held_up)
 
@@ -265,7 +265,7 @@ def test_a_new_request_takes_the_transcription_from_its_worker(provider: Provide
 
     assert transcriptions.request_again(at_work.row, ACTOR)
     with pytest.raises(NotOurs):
-        transcriptions.succeed(at_work)
+        transcriptions.end(at_work, Transcription.Status.SUCCESS)
 
     assert Transcription.objects.get().status == "PENDING"
     assert attempt(call).status == "SUCCESS"

@@ -10,7 +10,7 @@ from django.http import FileResponse
 from django.test import RequestFactory
 from django.urls import reverse
 
-from telephony.admin.audio_ranges import Part, sound
+from telephony.admin.transcriptions import Part, sound
 from telephony.models import Recording, Transcription
 from telephony.verbs import recordings
 from tests.backoffice import messages_of, page_of, staff, superuser

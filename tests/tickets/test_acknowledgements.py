@@ -1,12 +1,9 @@
 """Acknowledgements: only the first mail of a person gets one."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 from django.utils import timezone
 
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketQueueFactory
 from tests.tickets.mail_servers import mail_server
@@ -20,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def queue(own_storage: Path) -> TicketQueue:
+def queue(own_storage):
     return TicketQueueFactory(
         address="help@us.example",
         acknowledges=True,
@@ -36,7 +33,7 @@ def acknowledged() -> list[list[str]]:
     return list(Dispatch.objects.filter(message__is_automatic=True).values_list("recipients", flat=True))
 
 
-def test_new_mail_is_acknowledged(settings: Any) -> None:
+def test_new_mail_is_acknowledged(settings):
     take()
 
     ticket = Ticket.objects.get()
@@ -50,7 +47,7 @@ def test_new_mail_is_acknowledged(settings: Any) -> None:
     assert (mail["Auto-Submitted"], mail["In-Reply-To"], mail["To"]) == ("auto-replied", "<1@c>", "jan@client.example")
 
 
-def test_an_address_is_acknowledged_once_an_hour() -> None:
+def test_an_address_is_acknowledged_once_an_hour():
     for number in range(3):
         take(f"mail {number}", From="JAN@client.example" if number else "jan@client.example")
     assert (Ticket.objects.count(), len(acknowledged())) == (3, 1)
@@ -86,20 +83,20 @@ def test_an_address_is_acknowledged_once_an_hour() -> None:
         {"From": "nobody"},
     ],
 )
-def test_a_machine_is_not_acknowledged(headers: dict[str, str]) -> None:
+def test_a_machine_is_not_acknowledged(headers):
     take(**headers)
 
     assert acknowledged() == []
 
 
 @pytest.mark.parametrize("address", ["noreen@client.example", "jan.norman@client.example", "ann-o@client.example"])
-def test_people_whose_names_look_alike_are_acknowledged(address: str) -> None:
+def test_people_whose_names_look_alike_are_acknowledged(address):
     take(From=address)
 
     assert acknowledged() == [[address]]
 
 
-def test_an_answer_to_a_ticket_is_not_acknowledged() -> None:
+def test_an_answer_to_a_ticket_is_not_acknowledged():
     take()
     ticket = Ticket.objects.get()
     reply = reply_to(ticket, ACTOR, agent_login=AgentFactory().login, body="<p>Try</p>")
@@ -110,7 +107,7 @@ def test_an_answer_to_a_ticket_is_not_acknowledged() -> None:
     assert (Ticket.objects.count(), len(acknowledged())) == (1, 1)
 
 
-def test_two_of_our_queues_do_not_answer_each_other() -> None:
+def test_two_of_our_queues_do_not_answer_each_other():
     TicketQueueFactory(address="other@us.example", acknowledges=True, acknowledgement="Hello")
 
     take(From="other@us.example")
@@ -119,7 +116,7 @@ def test_two_of_our_queues_do_not_answer_each_other() -> None:
 
 
 @pytest.mark.parametrize("values", [{"acknowledges": False}, {"acknowledgement": ""}, {"acknowledgement": "<p> </p>"}])
-def test_a_queue_with_an_empty_acknowledgement_sends_none(values: dict[str, Any]) -> None:
+def test_a_queue_with_an_empty_acknowledgement_sends_none(values):
     TicketQueue.objects.update(**values)
 
     take()
@@ -127,7 +124,7 @@ def test_a_queue_with_an_empty_acknowledgement_sends_none(values: dict[str, Any]
     assert acknowledged() == []
 
 
-def test_a_ticket_of_the_api_is_not_acknowledged(api: ApiClient) -> None:
+def test_a_ticket_of_the_api_is_not_acknowledged(api):
     answer = api.post("/api/tickets", {"subject": "S", "body": "B", "from": "jan@client.example"})
 
     assert (answer.status_code, acknowledged()) == (201, [])

@@ -40,7 +40,7 @@ pytestmark = pytest.mark.django_db
         ("x" * 400 + "@client.example", False),
     ],
 )
-def test_one_address_and_nothing_beside_it(text: str, expected: bool) -> None:
+def test_one_address_and_nothing_beside_it(text, expected):
     assert is_address(text) is expected
 
 
@@ -60,11 +60,11 @@ def test_one_address_and_nothing_beside_it(text: str, expected: bool) -> None:
         ("x" * 280 + " <jan@client.example>", ("jan@client.example", "x" * 200)),
     ],
 )
-def test_a_sender_is_read_with_and_without_a_name(text: str, expected: tuple[str, str]) -> None:
+def test_a_sender_is_read_with_and_without_a_name(text, expected):
     assert read_sender(text, "Given") == expected
 
 
-def test_an_address_that_a_customer_has_may_be_cleared() -> None:
+def test_an_address_that_a_customer_has_may_be_cleared():
     customer = CustomerFactory(email="jan@client.example")
 
     edit_customer(customer, ACTOR, email="")

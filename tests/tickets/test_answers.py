@@ -18,7 +18,7 @@ from tests.tickets.factories import (
     MessageFactory,
     TicketQueueFactory,
 )
-from tests.tickets.test_targets import START, Clock, after, clock, dues, turn, write
+from tests.tickets.test_targets import START, after, clock, dues, turn, write
 from tickets.admin.report_filter import _counted
 from tickets.models import Customer, Dispatch, Source, Ticket, TicketChange
 from tickets.verbs.due_times import end_answered_targets
@@ -36,9 +36,8 @@ SPOKEN = {Source.PHONE, Source.SMS, Source.CHAT, Source.WWW}
 
 
 @pytest.fixture
-def customer() -> Customer:
-    found: Customer = CustomerFactory(email="jan@client.example")
-    return found
+def customer():
+    return CustomerFactory(email="jan@client.example")
 
 
 def opened(customer: Customer | None, source: str = Source.PHONE, **values: Any) -> Ticket:
@@ -84,7 +83,7 @@ ANSWERS: dict[str, tuple[Callable[[Customer], Any], set[str]]] = {
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_response_target_ends_by_what_answers_the_source(name: str, customer: Customer, clock: Clock) -> None:
+def test_response_target_ends_by_what_answers_the_source(name, customer, clock):
     answer, expected = ANSWERS[name]
     tickets = [opened(customer, source) for source in Source.values]
     clock(1)
@@ -99,7 +98,7 @@ def test_response_target_ends_by_what_answers_the_source(name: str, customer: Cu
 
 
 @pytest.mark.parametrize("name", ["a comment that is an answer", "an answered call", "an agent's message in a chat"])
-def test_answer_other_than_a_reply_ends_the_response_target_alone(name: str, customer: Customer, clock: Clock) -> None:
+def test_answer_other_than_a_reply_ends_the_response_target_alone(name, customer, clock):
     ticket = opened(customer)
     clock(1)
     ANSWERS[name][0](customer)
@@ -121,7 +120,7 @@ def test_answer_other_than_a_reply_ends_the_response_target_alone(name: str, cus
     assert list(Ticket.objects.filter(late & Q(pk=ticket.pk))) == [ticket]
 
 
-def test_next_message_of_the_customer_starts_the_target_again(customer: Customer, clock: Clock) -> None:
+def test_next_message_of_the_customer_starts_the_target_again(customer, clock):
     noted, called = opened(customer, Source.EMAIL), opened(customer)
     clock(0.6)
     comment_on(noted, ACTOR, text="Told", text_type="PLAIN", is_answer=True)
@@ -136,7 +135,7 @@ def test_next_message_of_the_customer_starts_the_target_again(customer: Customer
     assert [dues(ticket)[0] for ticket in (noted, called)] == [2, 2]
 
 
-def test_caller_who_is_no_customer_is_known_by_the_number(clock: Clock) -> None:
+def test_caller_who_is_no_customer_is_known_by_the_number(clock):
     ticket, other = opened(None, sender=NUMBER), opened(None, sender="+48225550108")
     ConnectionFactory(dst=NUMBER, agent=AgentFactory(), created_at=after(0.5))
     clock(1)
@@ -148,7 +147,7 @@ def test_caller_who_is_no_customer_is_known_by_the_number(clock: Clock) -> None:
     assert (ticket.owes_response, other.owes_response) == (False, True)
 
 
-def test_answers_count_in_merges_and_splits(customer: Customer, clock: Clock) -> None:
+def test_answers_count_in_merges_and_splits(customer, clock):
     question, other = opened(customer, Source.EMAIL), opened(customer, Source.EMAIL)
     clock(0.5)
     comment_on(other, ACTOR, text="Told", text_type="PLAIN", is_answer=True)
@@ -165,7 +164,7 @@ def test_answers_count_in_merges_and_splits(customer: Customer, clock: Clock) ->
     assert (other.owes_response, dues(parted)[0]) == (False, 3)
 
 
-def test_answered_ticket_that_a_person_opens_again_owes_no_response(customer: Customer, clock: Clock) -> None:
+def test_answered_ticket_that_a_person_opens_again_owes_no_response(customer, clock):
     ticket = opened(customer)
     comment_on(ticket, ACTOR, text="Told", text_type="PLAIN", is_answer=True)
     turn(ticket, "closed")
@@ -177,7 +176,7 @@ def test_answered_ticket_that_a_person_opens_again_owes_no_response(customer: Cu
     assert (ticket.owes_response, ticket.resolution_due_at) == (False, after(110))
 
 
-def test_mail_of_a_phone_ticket_goes_to_the_customer_by_mail(customer: Customer) -> None:
+def test_mail_of_a_phone_ticket_goes_to_the_customer_by_mail(customer):
     ticket = opened(customer, sender=NUMBER)
 
     mail(customer)
@@ -188,7 +187,7 @@ def test_mail_of_a_phone_ticket_goes_to_the_customer_by_mail(customer: Customer)
     assert (ticket.status.kind, ticket.first_agent_responded_at is None) == ("waiting_for_customer", False)
 
 
-def test_sweep_takes_one_statement_if_no_customer_was_answered(customer: Customer) -> None:
+def test_sweep_takes_one_statement_if_no_customer_was_answered(customer):
     for _ in range(3):
         opened(customer)
 

@@ -1,12 +1,11 @@
 """The API of chats: start, assign, write, close, read."""
 
 from datetime import datetime
-from typing import Any
 
 import pytest
 
 from callcentre.core.times import minute, zone
-from tests.conftest import ApiClient
+from tests.contract import faults
 from tests.telephony.factories import AgentFactory, QueueFactory
 from tests.tickets.factories import ChatFactory, ChatMessageFactory
 from tickets.models import Chat, ChatMessage
@@ -15,16 +14,11 @@ from webhooks.models import Event
 pytestmark = pytest.mark.django_db
 
 
-def faults(response: Any, status: int = 400) -> list[tuple[int, str | None]]:
-    assert response.status_code == status, response.content
-    return [(error["code"], error.get("field")) for error in response.json()["errors"]]
-
-
 def at(hour: int) -> datetime:
     return datetime(2026, 11, 20, hour, tzinfo=zone())
 
 
-def test_chat_from_start_to_end(api: ApiClient) -> None:
+def test_chat_from_start_to_end(api):
     queue, anna, ben = QueueFactory(), AgentFactory(login="anna"), AgentFactory(login="ben")
     body = {"client_name": "Jan", "client_email": "jan@client.example", "chat_queue_id": str(queue.pk)}
 
@@ -49,7 +43,7 @@ def test_chat_from_start_to_end(api: ApiClient) -> None:
     assert chat.closed_at is not None
 
 
-def test_writing_agent_does_not_take_over_an_assigned_chat(api: ApiClient) -> None:
+def test_writing_agent_does_not_take_over_an_assigned_chat(api):
     chat = ChatFactory(agent=AgentFactory(login="anna"))
     AgentFactory(login="ben")
 
@@ -75,9 +69,7 @@ def test_writing_agent_does_not_take_over_an_assigned_chat(api: ApiClient) -> No
         ("/messages", {"body": "x" * 100_001}, [(100003, "body")]),
     ],
 )
-def test_refused_request_stores_nothing(
-    action: str, body: dict[str, Any], expected: list[tuple[int, str]], api: ApiClient
-) -> None:
+def test_refused_request_stores_nothing(action, body, expected, api):
     AgentFactory(login="left", is_active=False)
     chat, old = ChatFactory(), QueueFactory(is_active=False)
     path = f"/api/chats/{chat.pk}{action}" if action else "/api/chats"
@@ -89,14 +81,14 @@ def test_refused_request_stores_nothing(
 
 
 @pytest.mark.parametrize("chat_id", ["x", "0d9c6a52-5f0b-4a4c-8b1c-6a2f3f1c7e90", "0d9c6a52"])
-def test_unknown_chat_is_404(chat_id: str, api: ApiClient) -> None:
+def test_unknown_chat_is_404(chat_id, api):
     for path in ("", "/messages"):
         assert faults(api.get(f"/api/chats/{chat_id}{path}"), 404)
     for action in ("assign", "messages", "close"):
         assert faults(api.post(f"/api/chats/{chat_id}/{action}"), 404)
 
 
-def test_closed_chat_accepts_nothing(api: ApiClient) -> None:
+def test_closed_chat_accepts_nothing(api):
     chat = ChatFactory(agent=AgentFactory(login="anna"))
     api.post(f"/api/chats/{chat.pk}/close")
 
@@ -108,7 +100,7 @@ def test_closed_chat_accepts_nothing(api: ApiClient) -> None:
 # Reading
 
 
-def test_read_a_chat_in_each_state(api: ApiClient) -> None:
+def test_read_a_chat_in_each_state(api):
     queue = QueueFactory()
     AgentFactory(login="anna")
     body = {"client_name": "Jan", "client_email": "jan@client.example", "chat_queue_id": queue.pk}
@@ -136,7 +128,7 @@ def test_read_a_chat_in_each_state(api: ApiClient) -> None:
     ]
 
 
-def test_list_chats_newest_first_in_pages(api: ApiClient) -> None:
+def test_list_chats_newest_first_in_pages(api):
     chats = [ChatFactory(created_at=at(hour)) for hour in (10, 12, 11, 11)]
     newest = sorted(chats, key=lambda chat: (chat.created_at, chat.pk), reverse=True)
 
@@ -166,7 +158,7 @@ def test_list_chats_newest_first_in_pages(api: ApiClient) -> None:
         ("date_from=2026-11-21", ""),
     ],
 )
-def test_each_filter_of_chats(query: str, expected: str, api: ApiClient) -> None:
+def test_each_filter_of_chats(query, expected, api):
     chats = {
         "waiting": ChatFactory(created_at=at(10), client_email="jan@client.example"),
         "annas": ChatFactory(created_at=at(11), agent=AgentFactory(login="anna"), client_email=""),
@@ -180,7 +172,7 @@ def test_each_filter_of_chats(query: str, expected: str, api: ApiClient) -> None
     assert (sorted(found), page["count"]) == (sorted(filter(None, expected.split(", "))), len(found))
 
 
-def test_list_chat_messages_oldest_first(api: ApiClient) -> None:
+def test_list_chat_messages_oldest_first(api):
     chat, agent = ChatFactory(), AgentFactory(login="anna")
     lines = [ChatMessageFactory(chat=chat, body=body, agent=by) for body, by in (("Hello?", None), ("Hello!", agent))]
     ChatMessageFactory()
@@ -203,7 +195,7 @@ def test_list_chat_messages_oldest_first(api: ApiClient) -> None:
     assert api.get(f"{path}?after={lines[1].pk}").json() == {"count": 0, "result": []}
 
 
-def test_all_faults_of_a_list_are_reported_together(api: ApiClient) -> None:
+def test_all_faults_of_a_list_are_reported_together(api):
     of_chats = [(100006, "limit"), (100006, "offset"), (100010, "date_from"), (100004, "chat_queue_id")]
     path = f"/api/chats/{ChatFactory().pk}/messages"
 

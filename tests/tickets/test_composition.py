@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def _public_url(settings: Any, own_storage: Path) -> None:
+def _public_url(settings, own_storage):
     settings.PUBLIC_URL = "https://desk.example"
 
 
@@ -70,10 +70,7 @@ def a_file(filename: str, content: bytes) -> StoredFile:
     )
 
 
-# Conversations
-
-
-def test_a_mail_references_all_earlier_mails_and_keeps_the_subject(settings: Any) -> None:
+def test_a_mail_references_all_earlier_mails_and_keeps_the_subject(settings):
     ticket = TicketFactory(subject="Odp: Re: Broken  lamp")
     received(ticket, "first@client.example")
     first = reply(ticket)
@@ -91,7 +88,7 @@ def test_a_mail_references_all_earlier_mails_and_keeps_the_subject(settings: Any
     assert mail_of(reply(ticket), settings)["Subject"] == mail["Subject"]
 
 
-def test_a_long_conversation_references_its_first_and_last_mails(settings: Any) -> None:
+def test_a_long_conversation_references_its_first_and_last_mails(settings):
     ticket = TicketFactory()
     for number in range(30):
         received(ticket, f"{number}@client.example")
@@ -104,7 +101,7 @@ def test_a_long_conversation_references_its_first_and_last_mails(settings: Any) 
     ]
 
 
-def test_an_invalid_message_id_is_not_referenced(settings: Any) -> None:
+def test_an_invalid_message_id_is_not_referenced(settings):
     ticket = TicketFactory()
     received(ticket, "good@client.example")
     received(ticket, "żółw@client.example")
@@ -112,11 +109,8 @@ def test_an_invalid_message_id_is_not_referenced(settings: Any) -> None:
     assert mail_of(reply(ticket), settings)["References"] == "<good@client.example>"
 
 
-# Protection against injected headers
-
-
 @pytest.mark.parametrize("break_", ["\r\n", "\n", "\r", "\x0b", "\x85", "\u2028", "\r\n "])
-def test_no_line_break_becomes_a_header(settings: Any, break_: str) -> None:
+def test_no_line_break_becomes_a_header(settings, break_):
     evil = f"x{break_}Bcc: eve@else.example{break_}{break_}body"
     queue = TicketQueueFactory(sender_name=f"Desk{break_}Bcc: eve@else.example", address="help@us.example")
     agent = AgentFactory(name=f"A{break_}Bcc: eve@else.example")
@@ -135,7 +129,7 @@ def test_no_line_break_becomes_a_header(settings: Any, break_: str) -> None:
 @pytest.mark.parametrize(
     "address", ["eve@else.example\r\nBcc: x@y.example", "a@b.example, c@d.example", "Jan <a@b.example>", "nobody", "@"]
 )
-def test_an_invalid_address_is_refused(address: str) -> None:
+def test_an_invalid_address_is_refused(address):
     ticket = TicketFactory()
 
     with pytest.raises(Invalid) as refusal:
@@ -148,7 +142,7 @@ def test_an_invalid_address_is_refused(address: str) -> None:
     assert not Dispatch.objects.exists()
 
 
-def test_a_ticket_without_a_sender_uses_the_customers_address() -> None:
+def test_a_ticket_without_a_sender_uses_the_customers_address():
     customer = CustomerFactory(email="jan@home.example")
 
     reply(TicketFactory(sender="Jan @ home", customer=customer))
@@ -159,7 +153,7 @@ def test_a_ticket_without_a_sender_uses_the_customers_address() -> None:
 # Bodies
 
 
-def test_a_mail_is_text_and_html_with_the_queues_signature_and_template(settings: Any) -> None:
+def test_a_mail_is_text_and_html_with_the_queues_signature_and_template(settings):
     queue = TicketQueueFactory(
         sender_name="Desk",
         address="help@us.example",
@@ -179,7 +173,7 @@ def test_a_mail_is_text_and_html_with_the_queues_signature_and_template(settings
     assert part(mail, "plain").split("\n") == ["See here (https://a.example/x)", "", "Anna <Nowak>, Desk", ""]
 
 
-def test_a_template_without_a_body_placeholder_loses_no_reply_and_plain_text_is_as_html(settings: Any) -> None:
+def test_a_template_without_a_body_placeholder_loses_no_reply_and_plain_text_is_as_html(settings):
     queue = TicketQueueFactory(template="<p>Footer</p>")
 
     markup = part(mail_of(reply(TicketFactory(queue=queue), "a < b\nc", body_type="PLAIN"), settings), "html")
@@ -187,7 +181,7 @@ def test_a_template_without_a_body_placeholder_loses_no_reply_and_plain_text_is_
     assert markup.index("<p>a &lt; b<br>\nc</p>") < markup.index("Footer")
 
 
-def test_the_text_of_an_agent_is_inserted_and_not_run(settings: Any) -> None:
+def test_the_text_of_an_agent_is_inserted_and_not_run(settings):
     queue = TicketQueueFactory(signature="secret")
 
     message = reply(TicketFactory(queue=queue), "{{ signature }} {% debug %} {{ settings }}", body_type="PLAIN")
@@ -196,7 +190,7 @@ def test_the_text_of_an_agent_is_inserted_and_not_run(settings: Any) -> None:
 
 
 @pytest.mark.parametrize(("language", "question"), [("en", "Are you satisfied"), ("pl", "Czy ")])
-def test_a_reply_asks_for_a_rating_in_the_language_of_its_queue(settings: Any, language: str, question: str) -> None:
+def test_a_reply_asks_for_a_rating_in_the_language_of_its_queue(settings, language, question):
     queue = TicketQueueFactory(asks_for_rating=True, language=language)
 
     mail = mail_of(reply(TicketFactory(queue=queue)), settings)
@@ -207,7 +201,7 @@ def test_a_reply_asks_for_a_rating_in_the_language_of_its_queue(settings: Any, l
     assert 'href="https://desk.example/ratings/' in part(mail, "html")
 
 
-def test_a_service_without_an_address_asks_for_no_rating(settings: Any) -> None:
+def test_a_service_without_an_address_asks_for_no_rating(settings):
     settings.PUBLIC_URL = ""
 
     mail = mail_of(reply(TicketFactory(queue=TicketQueueFactory(asks_for_rating=True))), settings)
@@ -222,7 +216,7 @@ def attach(message: Message, *files: StoredFile) -> None:
     StoredFile.objects.filter(pk__in=[file.pk for file in files]).update(message=message)
 
 
-def test_files_arrive_byte_for_byte_under_their_names(settings: Any) -> None:
+def test_files_arrive_byte_for_byte_under_their_names(settings):
     message = reply(TicketFactory())
     contents = {
         'rechnung Łódź "1".pdf': b"%PDF\r\n\n\x00",
@@ -238,7 +232,7 @@ def test_files_arrive_byte_for_byte_under_their_names(settings: Any) -> None:
     assert found == contents
 
 
-def test_an_image_that_the_html_shows_is_part_of_it(settings: Any) -> None:
+def test_an_image_that_the_html_shows_is_part_of_it(settings):
     image, beside = a_file("logo.png", b"\x89PNG1"), a_file("photo.png", b"\x89PNG2")
     message = reply(TicketFactory(), f'<p>Look:</p><img src="cid:{image.token}">')
     attach(message, image, beside)
@@ -260,7 +254,7 @@ def test_an_image_that_the_html_shows_is_part_of_it(settings: Any) -> None:
     assert (attached["Content-ID"], attached.get_content_disposition()) == (None, "attachment")
 
 
-def test_a_mail_whose_file_is_gone_fails_and_says_so(settings: Any) -> None:
+def test_a_mail_whose_file_is_gone_fails_and_says_so(settings):
     message = reply(TicketFactory())
     file = a_file("a.pdf", b"x")
     attach(message, file)
@@ -275,7 +269,7 @@ def test_a_mail_whose_file_is_gone_fails_and_says_so(settings: Any) -> None:
     assert not server.received
 
 
-def test_a_long_conversation_needs_no_more_queries() -> None:
+def test_a_long_conversation_needs_no_more_queries():
     ticket = TicketFactory()
     for number in range(20):
         received(ticket, f"{number}@client.example")
@@ -288,10 +282,7 @@ def test_a_long_conversation_needs_no_more_queries() -> None:
         compose(due)
 
 
-# To all, and with canned texts
-
-
-def test_a_reply_to_all_goes_to_all_others() -> None:
+def test_a_reply_to_all_goes_to_all_others():
     TicketQueueFactory(address="Help@us.example")
     ticket = TicketFactory()
     received(ticket, "first@client.example", recipients=["other@client.example"])
@@ -302,7 +293,7 @@ def test_a_reply_to_all_goes_to_all_others() -> None:
     assert participants_of(ticket) == (["jan@client.example"], ["ewa@client.example"])
 
 
-def test_a_copy_is_sent(settings: Any) -> None:
+def test_a_copy_is_sent(settings):
     with mail_server(settings) as server:
         message = reply(TicketFactory(), copies=["ewa@client.example"])
         dispatch(message.dispatch.pk)
@@ -311,7 +302,7 @@ def test_a_copy_is_sent(settings: Any) -> None:
     assert server.received[0].rcpt_tos == ["jan@client.example", "ewa@client.example"]
 
 
-def test_a_canned_reply_fills_its_placeholders() -> None:
+def test_a_canned_reply_fills_its_placeholders():
     canned = CannedReply(
         body="<p>Dear {{ customer_name }},</p><p>{{ ticket_id }} {{ unknown }}<script>x</script></p>"
         "<p>{{agent_name}}</p>"

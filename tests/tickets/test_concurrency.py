@@ -55,7 +55,7 @@ def refusals(results: list[Any]) -> list[Any]:
     return [result for result in results if isinstance(result, Exception)]
 
 
-def test_concurrent_replies_set_the_first_response_once() -> None:
+def test_concurrent_replies_set_the_first_response_once():
     agents = AgentFactory.create_batch(8)
     ticket = TicketFactory()
 
@@ -75,7 +75,7 @@ def test_concurrent_replies_set_the_first_response_once() -> None:
     assert Event.objects.filter(action="TICKET_UPDATED").count() == 1
 
 
-def test_concurrent_replies_comments_mails_and_edits_are_all_kept() -> None:
+def test_concurrent_replies_comments_mails_and_edits_are_all_kept():
     field, other = CustomFieldFactory(), CustomFieldFactory()
     agent, ticket = AgentFactory(), TicketFactory()
 
@@ -95,13 +95,13 @@ def test_concurrent_replies_comments_mails_and_edits_are_all_kept() -> None:
     assert ticket.first_agent_responded_at == ticket.messages.get(type="REPLY").created_at
 
 
-def test_only_one_of_many_concurrent_replies_uses_a_token() -> None:
+def test_only_one_of_many_concurrent_replies_uses_a_token():
     user, _ = ApiUser.create(ACTOR, "uploader", rights=["*"])
     actor = Actor("api_user", user.pk, user.login)
     file, agent = StoredFileFactory(api_user=user), AgentFactory()
     tickets = TicketFactory.create_batch(6, queue=TicketQueueFactory())
 
-    def use(ticket: Ticket) -> Message:
+    def use(ticket):
         return reply_to(ticket, actor, agent_login=agent.login, body="x", attachments=[file.token])
 
     results = at_once(*(lambda ticket=ticket: use(ticket) for ticket in tickets))
@@ -115,7 +115,7 @@ def test_only_one_of_many_concurrent_replies_uses_a_token() -> None:
 
 
 @pytest.mark.parametrize("turn", range(5))
-def test_concurrent_merges_in_a_circle_keep_every_message(turn: int) -> None:
+def test_concurrent_merges_in_a_circle_keep_every_message(turn):
     agent = AgentFactory()
     one, other, third = TicketFactory.create_batch(3, queue=TicketQueueFactory())
 
@@ -137,7 +137,7 @@ def test_concurrent_merges_in_a_circle_keep_every_message(turn: int) -> None:
     assert Ticket.objects.exclude(merged_into=None).count() == 3 - len(refusals(results[:3]))
 
 
-def test_messages_during_a_chain_of_merges_reach_the_last_ticket() -> None:
+def test_messages_during_a_chain_of_merges_reach_the_last_ticket():
     """A message that follows a merge releases its lock, which the next merge needs."""
     tickets = TicketFactory.create_batch(4, queue=TicketQueueFactory())
     merge_tickets(tickets[0], tickets[1], ACTOR)
@@ -154,7 +154,7 @@ def test_messages_during_a_chain_of_merges_reach_the_last_ticket() -> None:
     assert not Message.objects.filter(type="MAIL", ticket__merged_into__isnull=False).exists()
 
 
-def test_chat_is_assigned_to_one_of_many_agents_and_closed_once() -> None:
+def test_chat_is_assigned_to_one_of_many_agents_and_closed_once():
     chat, agents = ChatFactory(), AgentFactory.create_batch(4)
 
     at_once(*(lambda agent=agent: write_in_chat(chat, ACTOR, body="x", agent_login=agent.login) for agent in agents))
@@ -178,12 +178,12 @@ class RolledBack(Exception):
     pass
 
 
-def test_number_of_tickets_is_exact_during_commits_and_rollbacks() -> None:
+def test_number_of_tickets_is_exact_during_commits_and_rollbacks():
     queue, status = TicketQueueFactory(), TicketStatus.objects.get(kind="new")
     TicketFactory.create_batch(10, queue=queue)
     wrong: list[tuple[int, int]] = []
 
-    def write(number: int) -> None:
+    def write(number):
         for turn in range(10):
             try:
                 with transaction.atomic():
@@ -195,7 +195,7 @@ def test_number_of_tickets_is_exact_during_commits_and_rollbacks() -> None:
             except RolledBack:
                 pass
 
-    def watch() -> None:
+    def watch():
         for _ in range(60):
             with transaction.atomic(), connection.cursor() as cursor:
                 # Both counts are of one snapshot, because the number is exact at every moment.
@@ -212,7 +212,7 @@ def test_number_of_tickets_is_exact_during_commits_and_rollbacks() -> None:
     assert counted() == Ticket.objects.count() > 10
 
 
-def test_number_of_tickets_after_every_kind_of_statement() -> None:
+def test_number_of_tickets_after_every_kind_of_statement():
     queue = TicketQueueFactory()
     open_ticket(ACTOR, subject="S", body="B", queue_id=queue.pk)
     with connection.cursor() as cursor:
@@ -235,13 +235,13 @@ def test_number_of_tickets_after_every_kind_of_statement() -> None:
     assert counted() == 0
 
 
-def test_sessions_write_to_different_parts_of_the_number() -> None:
+def test_sessions_write_to_different_parts_of_the_number():
     """A session that has opened a ticket and not committed yet does not block other sessions."""
     queue, status = TicketQueueFactory(), TicketStatus.objects.get(kind="new")
     slots: list[int] = []
     gate = Barrier(4)
 
-    def write() -> None:
+    def write():
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_backend_pid() % 64")
             slots.append(cursor.fetchone()[0])
@@ -256,8 +256,8 @@ def test_sessions_write_to_different_parts_of_the_number() -> None:
     assert len(set(slots)) < 4 or Ticket.objects.count() == counted() == 4
 
 
-def test_concurrent_customers_with_one_identifier() -> None:
-    def enter() -> Customer | str:
+def test_concurrent_customers_with_one_identifier():
+    def enter():
         try:
             return create_customer(ACTOR, surname="S", identifier="C-1")
         except IntegrityError as error:

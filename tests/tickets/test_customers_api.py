@@ -1,10 +1,8 @@
 """The API of customers and companies: create, read, filter, refuse."""
 
-from typing import Any
-
 import pytest
 
-from tests.conftest import ApiClient
+from tests.contract import faults
 from tests.tickets.factories import CompanyFactory, CustomerFactory, CustomFieldFactory
 from tickets.models import Company, Customer, CustomerNumber
 from webhooks.models import Event
@@ -16,12 +14,7 @@ def number(customer: Customer, raw: str, normal: str) -> None:
     CustomerNumber.objects.create(customer=customer, phone_number=raw, number=normal)
 
 
-def faults(response: Any) -> list[tuple[int, str | None]]:
-    assert response.status_code == 400, response.content
-    return [(error["code"], error.get("field")) for error in response.json()["errors"]]
-
-
-def test_create_and_read_a_customer(api: ApiClient) -> None:
+def test_create_and_read_a_customer(api):
     company = CompanyFactory()
     CustomFieldFactory(name="loyalty", owner="customer", type="choice", options=["gold"])
     CustomFieldFactory(name="since", owner="customer", type="date")
@@ -58,7 +51,7 @@ def test_create_and_read_a_customer(api: ApiClient) -> None:
     }
 
 
-def test_customer_with_only_a_surname(api: ApiClient) -> None:
+def test_customer_with_only_a_surname(api):
     pk = api.post("/api/customers", {"surname": "Kowal"}).json()["customer_id"]
 
     shown = api.get(f"/api/customers/{pk}").json()
@@ -83,7 +76,7 @@ def test_customer_with_only_a_surname(api: ApiClient) -> None:
         ({"phone_number": None}, []),
     ],
 )
-def test_phone_numbers_in_every_form_of_the_field(given: dict[str, Any], kept: list[str], api: ApiClient) -> None:
+def test_phone_numbers_in_every_form_of_the_field(given, kept, api):
     assert api.post("/api/customers", {"surname": "S", **given}).status_code == 201
 
     assert api.get("/api/customers").json()["result"][0]["phone_numbers"] == kept
@@ -129,7 +122,7 @@ def test_phone_numbers_in_every_form_of_the_field(given: dict[str, Any], kept: l
         ),
     ],
 )
-def test_refused_customer(body: dict[str, Any], expected: list[tuple[int, str]], api: ApiClient) -> None:
+def test_refused_customer(body, expected, api):
     CustomerFactory(identifier="taken")
     CustomFieldFactory(name="loyalty", owner="customer", type="choice", options=["gold"])
     CustomFieldFactory(name="since", owner="customer", type="date")
@@ -159,7 +152,7 @@ def test_refused_customer(body: dict[str, Any], expected: list[tuple[int, str]],
         ("company_id={company}&identifier=C-2", "b"),
     ],
 )
-def test_each_filter_of_customers(query: str, found: str, api: ApiClient) -> None:
+def test_each_filter_of_customers(query, found, api):
     company = CompanyFactory()
     a = CustomerFactory(surname="a", email="anna@client.example")
     b = CustomerFactory(surname="b", identifier="C-2", company=company)
@@ -175,7 +168,7 @@ def test_each_filter_of_customers(query: str, found: str, api: ApiClient) -> Non
     assert answer["count"] == len(found)
 
 
-def test_id_of_a_merged_customer_returns_the_other_customer(api: ApiClient) -> None:
+def test_id_of_a_merged_customer_returns_the_other_customer(api):
     now = CustomerFactory()
     before = CustomerFactory(merged_into=now)
 
@@ -184,7 +177,7 @@ def test_id_of_a_merged_customer_returns_the_other_customer(api: ApiClient) -> N
     assert now.notes.count() == 1
 
 
-def test_list_customers_by_id_in_pages(api: ApiClient) -> None:
+def test_list_customers_by_id_in_pages(api):
     ids = [customer.pk for customer in CustomerFactory.create_batch(5)]
 
     pages = [api.get(f"/api/customers?limit=2&offset={offset}").json() for offset in (0, 2, 4, 6)]
@@ -194,7 +187,7 @@ def test_list_customers_by_id_in_pages(api: ApiClient) -> None:
     assert faults(api.get("/api/customers?limit=0&company_id=x")) == [(100006, "limit"), (100004, "company_id")]
 
 
-def test_create_companies_and_list_them_by_name(api: ApiClient) -> None:
+def test_create_companies_and_list_them_by_name(api):
     pk = api.post("/api/companies", {"name": "Zebra"}).json()["company_id"]
     other = CompanyFactory(name="Ant")
 
@@ -207,9 +200,7 @@ def test_create_companies_and_list_them_by_name(api: ApiClient) -> None:
     assert Company.objects.count() == 2
 
 
-def test_identifier_taken_by_a_concurrent_request_is_the_same_fault(
-    api: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_identifier_taken_by_a_concurrent_request_is_the_same_fault(api, monkeypatch):
     CustomerFactory(identifier="taken")
     monkeypatch.setattr("tickets.verbs.customers._check", lambda *args: None)
 

@@ -126,9 +126,6 @@ def test_deletions_are_events() -> None:
     ]
 
 
-# Chats
-
-
 def test_nothing_of_a_chat_is_left_in_any_table() -> None:
     chat = a_chat()
     created = Event.objects.get(action="CHAT_CONVERSATION_CREATED")
@@ -140,9 +137,6 @@ def test_nothing_of_a_chat_is_left_in_any_table() -> None:
     emptied = {"conversation_id": str(chat.pk), "client_name": "", "client_email": None, "chat_queue_id": chat.queue_id}
     assert created.payload == emptied
     assert set(Attempt.objects.values_list("answer", flat=True)) == {""}
-
-
-# Received mail
 
 
 def test_nothing_of_a_mail_is_left_and_its_ticket_stays(own_storage: Path) -> None:
@@ -182,9 +176,6 @@ def test_a_mail_without_a_message_is_deleted_and_never_becomes_one(own_storage: 
             again()
 
 
-# Stored files
-
-
 def test_a_file_leaves_its_message_and_the_mail_that_it_came_in(own_storage: Path) -> None:
     message = MessageFactory(attachments=["1", "2"])
     first, second = a_file("1", message=message), a_file("2", message=message)
@@ -209,9 +200,6 @@ def test_an_unused_upload_is_deleted_and_a_file_that_waits_to_be_sent_is_not(own
     assert consequences_of("file", file).obstacle == "The message with this file is still to be sent."
     with pytest.raises(Conflict):
         removed("file", file)
-
-
-# At once
 
 
 def test_a_verb_on_a_deleted_row_is_a_conflict(api: ApiClient) -> None:

@@ -36,10 +36,10 @@ Recorded = list[tuple[str, str, dict[str, Any]]]
 
 
 @pytest.fixture
-def recorded(db: None) -> Callable[[], Recorded]:
+def recorded(db):
     """Return a function that reads (action, subject, payload) of all events, in order."""
 
-    def read() -> Recorded:
+    def read():
         return list(Event.objects.order_by("id").values_list("action", "subject", "payload"))
 
     return read
@@ -65,7 +65,7 @@ def said(action: str, ticket: Ticket) -> tuple[str, str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("login", "direction"), [("", "in"), ("anna", "in_behalf_of")])
-def test_event_of_a_new_ticket(login: str, direction: str, recorded: Callable[[], Recorded]) -> None:
+def test_event_of_a_new_ticket(login, direction, recorded):
     TicketQueueFactory()
     AgentFactory(login="anna")
     customer = CustomerFactory(email="jan@client.example")
@@ -97,9 +97,7 @@ def by_comment(ticket: Ticket) -> None:
         ("new", by_comment, "TICKET_COMMENTED", ""),
     ],
 )
-def test_events_of_messages_and_of_their_change_of_status(
-    kind: str, verb: Callable[[Ticket], None], action: str, after: str, recorded: Callable[[], Recorded]
-) -> None:
+def test_events_of_messages_and_of_their_change_of_status(kind, verb, action, after, recorded):
     ticket = new()
     Ticket.objects.update(status=TicketStatus.objects.get(kind=kind))
 
@@ -108,7 +106,7 @@ def test_events_of_messages_and_of_their_change_of_status(
     assert recorded() == [said(action, ticket), *([moved(ticket, after)] if after else [])]
 
 
-def test_event_of_an_edit_and_none_without_a_change(recorded: Callable[[], Recorded]) -> None:
+def test_event_of_an_edit_and_none_without_a_change(recorded):
     ticket = new()
     closed = TicketStatus.objects.get(kind="closed")
     substatus = closed.substatuses.create(name="Solved")
@@ -120,7 +118,7 @@ def test_event_of_an_edit_and_none_without_a_change(recorded: Callable[[], Recor
     assert recorded() == [(action, subject, payload | {"substatus_id": str(substatus.pk)})]
 
 
-def test_merge_records_events_of_both_tickets(recorded: Callable[[], Recorded]) -> None:
+def test_merge_records_events_of_both_tickets(recorded):
     source = new()
     target = TicketFactory(customer=source.customer, agent=source.agent)
 
@@ -129,7 +127,7 @@ def test_merge_records_events_of_both_tickets(recorded: Callable[[], Recorded]) 
     assert recorded() == [moved(source, "merged"), moved(target, "new")]
 
 
-def test_events_of_customers_and_notes(recorded: Callable[[], Recorded]) -> None:
+def test_events_of_customers_and_notes(recorded):
     company = CompanyFactory()
     AgentFactory(login="anna")
 
@@ -150,7 +148,7 @@ def test_events_of_customers_and_notes(recorded: Callable[[], Recorded]) -> None
     ]
 
 
-def test_events_of_a_chat(recorded: Callable[[], Recorded]) -> None:
+def test_events_of_a_chat(recorded):
     queue = QueueFactory()
     for login in ("anna", "ben"):
         AgentFactory(login=login)
@@ -181,7 +179,7 @@ def test_events_of_a_chat(recorded: Callable[[], Recorded]) -> None:
     assert recorded() == [created, asked_event, assigned, answered_event, *others]
 
 
-def test_payloads_have_the_documented_fields_and_types(recorded: Callable[[], Recorded]) -> None:
+def test_payloads_have_the_documented_fields_and_types(recorded):
     test_events_of_a_chat(recorded)
     company, ticket = CompanyFactory(), new("cleo")
     customer = create_customer(ACTOR, surname="Kowal", company_id=company.pk)
@@ -202,9 +200,6 @@ def test_payloads_have_the_documented_fields_and_types(recorded: Callable[[], Re
         assert payload.keys() == example.keys(), action
         for name, value in payload.items():
             assert None in (value, example[name]) or type(value) is type(example[name])
-
-
-# In the transaction of the change
 
 
 # The rows before the change, and the verb.
@@ -241,14 +236,14 @@ class Undone(Exception):
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_change_and_event_are_in_one_transaction(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_and_event_are_in_one_transaction(name, monkeypatch):
     make, change = CHANGES[name]
     made = make()
     before = rows()
 
     execute = outbox._execute
 
-    def fail_afterwards(*args: Any, **values: Any) -> None:
+    def fail_afterwards(*args, **values):
         execute(*args, **values)
         raise Undone
 
@@ -263,7 +258,7 @@ def test_change_and_event_are_in_one_transaction(name: str, monkeypatch: pytest.
     assert rows() != before
 
 
-def test_refused_change_records_no_event() -> None:
+def test_refused_change_records_no_event():
     with pytest.raises(Invalid):
         reply_to(new(), ACTOR, agent_login="nobody", body="x")
 

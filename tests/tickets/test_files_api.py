@@ -45,7 +45,7 @@ def files_on_disk() -> int:
     return count(FOLDER) if default_storage.exists(FOLDER) else 0
 
 
-def test_upload_use_and_download_a_file(api: ApiClient) -> None:
+def test_upload_use_and_download_a_file(api):
     uploaded = upload(api, b"abc", "rechnung%20%C5%81.pdf")
     token = uploaded.json()["token"]
     ticket, agent = TicketFactory(), AgentFactory()
@@ -65,7 +65,7 @@ def test_upload_use_and_download_a_file(api: ApiClient) -> None:
     assert api.get(f"/api/files/{token}").status_code == 404
 
 
-def test_only_the_uploader_can_use_a_file(api: ApiClient, api_client: Any) -> None:
+def test_only_the_uploader_can_use_a_file(api, api_client):
     token = upload(api).json()["token"]
     other = api_client("*", login="other")
 
@@ -75,7 +75,7 @@ def test_only_the_uploader_can_use_a_file(api: ApiClient, api_client: Any) -> No
         assert not StoredFile.objects.usable_by(actor).exists(), actor
 
 
-def test_too_large_file_is_refused_before_it_is_read(api: ApiClient, settings: Any) -> None:
+def test_too_large_file_is_refused_before_it_is_read(api, settings):
     settings.MAX_UPLOAD_MB = 1
 
     response = upload(api, b"x" * (1024 * 1024 + 1))
@@ -86,7 +86,7 @@ def test_too_large_file_is_refused_before_it_is_read(api: ApiClient, settings: A
 @pytest.mark.parametrize(
     ("body", "name", "code"), [(b"", "a.pdf", 152002), (b"abc", "", 100001), (b"abc", "..", 100001)]
 )
-def test_wrong_upload_stores_nothing(api: ApiClient, body: bytes, name: str, code: int) -> None:
+def test_wrong_upload_stores_nothing(api, body, name, code):
     response = upload(api, body, name)
 
     assert [error["code"] for error in response.json()["errors"]] == [code]
@@ -94,7 +94,7 @@ def test_wrong_upload_stores_nothing(api: ApiClient, body: bytes, name: str, cod
 
 
 @pytest.mark.parametrize("key", [{}, {"HTTP_IDEMPOTENCY_KEY": "k"}])
-def test_multipart_upload_is_refused_and_stores_nothing(api: ApiClient, key: dict[str, str]) -> None:
+def test_multipart_upload_is_refused_and_stores_nothing(api, key):
     kind = "Multipart/Form-Data; boundary=b"
     body = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.pdf"\r\n\r\nabc\r\n--b--\r\n'
 
@@ -104,7 +104,7 @@ def test_multipart_upload_is_refused_and_stores_nothing(api: ApiClient, key: dic
     assert (StoredFile.objects.count(), files_on_disk()) == (0, 0)
 
 
-def test_upload_repeated_with_its_key_is_one_file(api: ApiClient) -> None:
+def test_upload_repeated_with_its_key_is_one_file(api):
     first, second = (upload(api, HTTP_IDEMPOTENCY_KEY="k") for _ in range(2))
     others = [upload(api, b"other", HTTP_IDEMPOTENCY_KEY="k"), upload(api, name="b.pdf", HTTP_IDEMPOTENCY_KEY="k")]
 
@@ -128,7 +128,7 @@ class Stream(io.RawIOBase):
         return b"x" * given
 
 
-def test_file_is_never_completely_in_memory() -> None:
+def test_file_is_never_completely_in_memory():
     stream = Stream(40 * PIECE + 1)
 
     stored = store(stream, 100 * PIECE)
@@ -138,7 +138,7 @@ def test_file_is_never_completely_in_memory() -> None:
     assert default_storage.size(stored.path) == stored.size == 40 * PIECE + 1
 
 
-def test_too_long_stream_is_cut_off_and_removed() -> None:
+def test_too_long_stream_is_cut_off_and_removed():
     stream = Stream(10**12)
 
     with pytest.raises(TooLong):
@@ -147,7 +147,7 @@ def test_too_long_stream_is_cut_off_and_removed() -> None:
     assert (len(stream.asked), files_on_disk()) == (11, 0)
 
 
-def test_incomplete_upload_stores_nothing(api: ApiClient) -> None:
+def test_incomplete_upload_stores_nothing(api):
     cut: dict[str, Any] = {"CONTENT_LENGTH": "5", "wsgi.input": io.BytesIO(b"abc")}
 
     response = upload(api, **cut)
@@ -156,7 +156,7 @@ def test_incomplete_upload_stores_nothing(api: ApiClient) -> None:
     assert (StoredFile.objects.count(), files_on_disk()) == (0, 0)
 
 
-def test_unused_file_is_kept_for_a_day_and_that_of_a_message_for_ever(api: ApiClient) -> None:
+def test_unused_file_is_kept_for_a_day_and_that_of_a_message_for_ever(api):
     token, other, sent = (upload(api).json()["token"] for _ in range(3))
     reply(api, sent)
     StoredFile.objects.filter(token=token).update(created_at=timezone.now() - timedelta(hours=24, minutes=1))
@@ -169,13 +169,11 @@ def test_unused_file_is_kept_for_a_day_and_that_of_a_message_for_ever(api: ApiCl
     assert files_on_disk() == 2
 
 
-def test_file_without_a_row_is_removed_after_a_crash(
-    api: ApiClient, monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> None:
+def test_file_without_a_row_is_removed_after_a_crash(api, monkeypatch, settings):
     class Crash(BaseException):
         """A crash that no exception handler sees, like a kill."""
 
-    def crash(file: StoredFile, **options: Any) -> None:
+    def crash(file, **options):
         raise Crash
 
     monkeypatch.setattr(StoredFile, "save", crash)
@@ -192,7 +190,7 @@ def test_file_without_a_row_is_removed_after_a_crash(
     assert (pruning.prune(), files_on_disk()) == (1, 0)
 
 
-def test_file_with_a_row_is_no_orphan() -> None:
+def test_file_with_a_row_is_no_orphan():
     with time_machine.travel(timezone.now() - timedelta(days=3)):
         attached, raw, orphan = (store(io.BytesIO(b"x"), 10) for _ in range(3))
     values = {"filename": "a", "content_type": "b", "size": 1, "sha256": ""}
@@ -206,7 +204,7 @@ def test_file_with_a_row_is_no_orphan() -> None:
     assert [default_storage.exists(path) for path in (attached.path, mail, orphan.path)] == [True, True, False]
 
 
-def test_number_of_unused_files_of_an_api_user_is_limited(api: ApiClient, settings: Any) -> None:
+def test_number_of_unused_files_of_an_api_user_is_limited(api, settings):
     settings.MAX_TEMPORARY_FILES = 1
     upload(api)
 
@@ -214,7 +212,7 @@ def test_number_of_unused_files_of_an_api_user_is_limited(api: ApiClient, settin
     assert files_on_disk() == 1
 
 
-def test_total_size_of_the_files_of_a_message_is_limited(api: ApiClient, settings: Any) -> None:
+def test_total_size_of_the_files_of_a_message_is_limited(api, settings):
     settings.MAX_UPLOAD_MB = 1
     tokens = [upload(api, b"x" * 600_000).json()["token"] for _ in range(2)]
 
@@ -234,7 +232,7 @@ def test_total_size_of_the_files_of_a_message_is_limited(api: ApiClient, setting
         ("\u202egpj.exe", "gpj.exe"),
     ],
 )
-def test_file_names_are_cleaned(given: str, kept: str) -> None:
+def test_file_names_are_cleaned(given, kept):
     assert clean_name(given) == kept
 
 
@@ -250,7 +248,7 @@ def test_file_names_are_cleaned(given: str, kept: str) -> None:
         ("a.pdf", True, "attachment", "application/pdf"),
     ],
 )
-def test_only_images_are_shown_inline(name: str, inline: bool, disposition: str, content_type: str) -> None:
+def test_only_images_are_shown_inline(name, inline, disposition, content_type):
     stored = store(io.BytesIO(b"x"), 10)
 
     response = response_of(StoredFile.of(stored, name), inline=inline)
@@ -260,7 +258,7 @@ def test_only_images_are_shown_inline(name: str, inline: bool, disposition: str,
     assert response["X-Content-Type-Options"] == "nosniff"
 
 
-def test_only_one_of_two_concurrent_messages_gets_a_file(committed_db: None, credential: str, servers: Any) -> None:
+def test_only_one_of_two_concurrent_messages_gets_a_file(committed_db, credential, servers):
     """Use real servers and real transactions (tests.serving)."""
     user, tickets, agent = ApiUser.objects.get(), TicketFactory.create_batch(2), AgentFactory()
     StoredFileFactory(token="t", api_user=user)

@@ -29,7 +29,7 @@ CHINESE = "整体提升企业服务水平"
         (b"Sender: robot@c.example\n", "Reply-To"),
     ],
 )
-def test_a_missing_header_is_read_like_an_empty_one(before: bytes, name: str) -> None:
+def test_a_missing_header_is_read_like_an_empty_one(before, name):
     lines = [line for line in (before + HEADERS).splitlines(keepends=True) if not line.startswith(f"{name}:".encode())]
 
     missing, empty = parse(b"".join(lines)), parse(f"{name}:\n".encode() + b"".join(lines))
@@ -37,7 +37,7 @@ def test_a_missing_header_is_read_like_an_empty_one(before: bytes, name: str) ->
     assert (missing, missing.sender) == (empty, empty.sender)
 
 
-def test_a_mail_without_a_from_is_answered_by_its_reply_to_and_quarantined_without_any_address() -> None:
+def test_a_mail_without_a_from_is_answered_by_its_reply_to_and_quarantined_without_any_address():
     TicketQueueFactory()
 
     received = taken(b"Reply-To: Eva <eva@c.example>\nReturn-Path: <bounces@c.example>\nSubject: x\n\nbody")
@@ -59,7 +59,7 @@ def test_a_mail_without_a_from_is_answered_by_its_reply_to_and_quarantined_witho
         b"From jan@c.example Mon\n",
     ],
 )
-def test_lines_before_the_headers_are_skipped(before: bytes) -> None:
+def test_lines_before_the_headers_are_skipped(before):
     mail = parse(before + HEADERS)
 
     assert (mail.sender, mail.subject, mail.body[0]) == ("jan@c.example", "Zamówienie", "body\n")
@@ -71,7 +71,7 @@ def raw_mail(charset: str, kind: str = "text/plain", **headers: str) -> Mail:
     return parse(f"{''.join(lines)}Content-Type: {kind}\n\nx".encode(charset))
 
 
-def test_raw_bytes_of_headers_are_decoded_as_the_mail_names_a_character_set() -> None:
+def test_raw_bytes_of_headers_are_decoded_as_the_mail_names_a_character_set():
     multipart = "multipart/mixed; boundary=b; charset=GB2312"
     assert raw_mail("gb18030", multipart, Subject=CHINESE).subject == CHINESE
     word = "=?gb2312?B?vKjQpw==?= <help@us.example>"
@@ -86,7 +86,7 @@ def test_raw_bytes_of_headers_are_decoded_as_the_mail_names_a_character_set() ->
     assert japanese.subject == "ツール"
 
 
-def test_raw_bytes_of_file_names_are_decoded_likewise() -> None:
+def test_raw_bytes_of_file_names_are_decoded_likewise():
     part = f'Content-Type: application/pdf; name="{CHINESE}.pdf"\n\nx'
     raw = f"From: a@b.example\nContent-Type: multipart/mixed; boundary=b; charset=GB2312\n\n--b\n{part}\n--b--\n"
 
@@ -95,14 +95,14 @@ def test_raw_bytes_of_file_names_are_decoded_likewise() -> None:
 
 @pytest.mark.parametrize("meant", ["cp1250", "iso-8859-2"])
 @pytest.mark.parametrize("declared", ["iso-8859-1", "windows-1252"])
-def test_polish_that_is_declared_as_western_is_read_as_polish(meant: str, declared: str) -> None:
+def test_polish_that_is_declared_as_western_is_read_as_polish(meant, declared):
     text = "Zażółć gęślą jaźń. Proszę o fakturę: półka, ŁÓDŹ"
     start = f"From: a@b.example\nContent-Type: text/plain; charset={declared}\n\n".encode()
 
     assert parse(start + text.encode(meant)).body[0] == text
 
 
-def test_western_text_with_symbols_stays_as_declared() -> None:
+def test_western_text_with_symbols_stays_as_declared():
     text = "Größe 5 m², 3 m³, aujourd¹hui l´eau, ¿Qué tal? Señor Ñandú, Cœur, 3×4, ½ l, 20°C, £5, §3, µm, Microsoft®"
     start = b"From: a@b.example\nContent-Type: text/plain; charset=windows-1252\n\n"
 
@@ -134,7 +134,7 @@ COMMON = {
 }
 
 
-def test_a_part_without_a_name_keeps_its_type() -> None:
+def test_a_part_without_a_name_keeps_its_type():
     parts = "".join(f"--b\nContent-Type: {kind}\nContent-Disposition: attachment\n\nx\n" for kind in COMMON)
     mail = parse(f"From: a@b.example\nContent-Type: multipart/mixed; boundary=b\n\n{parts}--b--\n".encode())
 
@@ -143,7 +143,7 @@ def test_a_part_without_a_name_keeps_its_type() -> None:
     assert {kind: extension_of(kind) for kind in COMMON} == COMMON
 
 
-def test_the_type_of_a_stored_file_is_the_declared_one_if_its_name_has_none() -> None:
+def test_the_type_of_a_stored_file_is_the_declared_one_if_its_name_has_none():
     TicketQueueFactory()
     part = 'Content-Type: application/pdf; name="scan"\n\nx\n--b\nContent-Type: text/html; name=page\n\n<b>x'
     taken(f"From: a@b.example\nContent-Type: multipart/mixed; boundary=b\n\n--b\n{part}\n--b--\n".encode())
@@ -155,7 +155,7 @@ def test_the_type_of_a_stored_file_is_the_declared_one_if_its_name_has_none() ->
     ]
 
 
-def test_a_foreign_mail_with_our_message_id_joins_the_ticket_of_that_mail() -> None:
+def test_a_foreign_mail_with_our_message_id_joins_the_ticket_of_that_mail():
     ticket, dispatch = answered()
 
     received = taken(a_mail("Thanks", From=ticket.sender, Message_ID=f"<{dispatch.header_id}>"))
@@ -164,5 +164,5 @@ def test_a_foreign_mail_with_our_message_id_joins_the_ticket_of_that_mail() -> N
 
 
 @pytest.mark.parametrize("bomb", ["<a " * 100_000, "<div title='<" * 50_000, "<!-- <b> " * 100_000, "<b" * 300_000])
-def test_html_that_cannot_be_cleaned_leaves_no_markup(bomb: str) -> None:
+def test_html_that_cannot_be_cleaned_leaves_no_markup(bomb):
     assert "&lt;" not in html.clean(f"<p>Hello</p>{bomb}")

@@ -1,8 +1,6 @@
 """What our receiving server says of a mail: who wrote it, and spam; blocked senders; addresses that bounced."""
 
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.files.storage import default_storage
@@ -30,7 +28,7 @@ PASSES = f"{OURS}; spf=pass; dkim=pass header.d=client.example; dmarc=pass"
 
 
 @pytest.fixture(autouse=True)
-def our_server(settings: Any) -> None:
+def our_server(settings):
     settings.AUTHENTICATION_SERVERS = [OURS]
 
 
@@ -56,11 +54,11 @@ def our_server(settings: Any) -> None:
         (["spf=pass (sender IP is 1.2.3.4); dkim=pass; dmarc=pass action=none;compauth=pass"], ""),
     ],
 )
-def test_results_of_our_own_server_count(headers: list[str], found: str) -> None:
+def test_results_of_our_own_server_count(headers, found):
     assert verdicts_of({"authentication-results": headers}) == found
 
 
-def test_a_header_without_a_name_counts_where_the_settings_say_so(settings: Any) -> None:
+def test_a_header_without_a_name_counts_where_the_settings_say_so(settings):
     settings.AUTHENTICATION_SERVERS = ["-"]
 
     assert (
@@ -68,14 +66,14 @@ def test_a_header_without_a_name_counts_where_the_settings_say_so(settings: Any)
     )
 
 
-def test_dmarc_decides_and_without_it_spf_and_dkim_together() -> None:
+def test_dmarc_decides_and_without_it_spf_and_dkim_together():
     fails = ["dmarc=fail", "spf=pass dkim=pass dmarc=fail", "spf=fail", "spf=softfail dkim=none dmarc=none"]
     passes = ["", "spf=fail dkim=fail dmarc=pass", "spf=fail dkim=pass", "spf=neutral", "spf=none dkim=none dmarc=none"]
 
     assert [is_failing(each) for each in (*fails, *passes)] == [True] * 4 + [False] * 5
 
 
-def test_a_mail_whose_sender_is_not_confirmed_joins_no_ticket_by_its_address() -> None:
+def test_a_mail_whose_sender_is_not_confirmed_joins_no_ticket_by_its_address():
     TicketQueueFactory()
     first = taken(a_mail(Subject="Lamp", Message_ID="<1@client.example>"))
     ticket = Ticket.objects.get()
@@ -91,7 +89,7 @@ def test_a_mail_whose_sender_is_not_confirmed_joins_no_ticket_by_its_address() -
     assert "SPF fail, DKIM none, DMARC fail" in page
 
 
-def test_an_unconfirmed_answer_to_our_own_signed_mail_joins_its_ticket() -> None:
+def test_an_unconfirmed_answer_to_our_own_signed_mail_joins_its_ticket():
     ticket, sending = answered(sender="jan@client.example", source="email")
 
     got = taken(a_mail(Authentication_Results=FAILS, In_Reply_To=f"<{sending.header_id}>"))
@@ -114,14 +112,14 @@ def test_an_unconfirmed_answer_to_our_own_signed_mail_joins_its_ticket() -> None
         ("x-forefront-antispam-report", "CIP:1.2.3.4;SFV:SPM;H:x", True),
     ],
 )
-def test_the_headers_of_the_setting_call_a_mail_spam(settings: Any, name: str, value: str, is_spam: bool) -> None:
+def test_the_headers_of_the_setting_call_a_mail_spam(settings, name, value, is_spam):
     settings.SPAM_HEADERS += ["X-MS-Exchange-Organization-SCL=9", "X-Forefront-Antispam-Report=SFV:SPM"]
     texts: dict[str, list[str]] = {each.lower().partition("=")[0]: [] for each in settings.SPAM_HEADERS}
 
     assert is_called_spam({**texts, name: [value]}) is is_spam
 
 
-def test_spam_is_kept_apart_and_restored_in_one_click() -> None:
+def test_spam_is_kept_apart_and_restored_in_one_click():
     TicketQueueFactory()
     mail = taken(a_mail(X_Spam_Flag="YES"))
     assert (mail.outcome, mail.reason, Ticket.objects.count()) == ("spam", "our mail server calls it spam", 0)
@@ -134,7 +132,7 @@ def test_spam_is_kept_apart_and_restored_in_one_click() -> None:
     assert (mail.outcome, Message.objects.count()) == ("stored", 1)
 
 
-def test_an_answer_to_our_mail_is_no_spam_whatever_the_server_says() -> None:
+def test_an_answer_to_our_mail_is_no_spam_whatever_the_server_says():
     _ticket, sending = answered(sender="jan@client.example", source="email")
 
     assert taken(a_mail(X_Spam_Flag="YES", In_Reply_To=f"<{sending.header_id}>")).outcome == "stored"
@@ -149,7 +147,7 @@ def test_an_answer_to_our_mail_is_no_spam_whatever_the_server_says() -> None:
         ("spam.example", "other@notspam.example", False),
     ],
 )
-def test_mail_of_a_blocked_address_or_domain_is_kept_apart(entry: str, sender: str, is_blocked: bool) -> None:
+def test_mail_of_a_blocked_address_or_domain_is_kept_apart(entry, sender, is_blocked):
     TicketQueueFactory()
     BlockedSenderFactory(entry=entry)
 
@@ -160,7 +158,7 @@ def test_mail_of_a_blocked_address_or_domain_is_kept_apart(entry: str, sender: s
     )
 
 
-def test_a_mail_of_a_blocked_sender_that_is_restored_stays_restored() -> None:
+def test_a_mail_of_a_blocked_sender_that_is_restored_stays_restored():
     TicketQueueFactory()
     BlockedSenderFactory(entry="client.example")
     mail = taken(a_mail())
@@ -173,7 +171,7 @@ def test_a_mail_of_a_blocked_sender_that_is_restored_stays_restored() -> None:
     assert taken(a_mail("Again")).outcome == "spam"
 
 
-def test_a_sender_is_blocked_in_one_click_at_the_ticket_and_at_the_mail_and_by_hand() -> None:
+def test_a_sender_is_blocked_in_one_click_at_the_ticket_and_at_the_mail_and_by_hand():
     TicketQueueFactory()
     first, second = taken(a_mail()), taken(a_mail(From="shop@spam.example", Subject="Buy"))
     client = superuser()
@@ -188,14 +186,14 @@ def test_a_sender_is_blocked_in_one_click_at_the_ticket_and_at_the_mail_and_by_h
 
 
 @pytest.mark.parametrize("entry", ["", "example", "a b@c.example", "@", "x@y"])
-def test_what_is_no_address_and_no_domain_is_not_blocked(entry: str) -> None:
+def test_what_is_no_address_and_no_domain_is_not_blocked(entry):
     with pytest.raises(Invalid) as refusal:
         block_sender(entry, ACTOR)
 
     assert list(refusal.value.faults) == [Fault(ErrorCode.SENDER_MALFORMED, "entry")]
 
 
-def test_spam_is_deleted_after_thirty_days_with_its_file() -> None:
+def test_spam_is_deleted_after_thirty_days_with_its_file():
     TicketQueueFactory()
     old, young = (taken(a_mail(X_Spam_Flag="YES", Subject=each)) for each in ("old", "young"))
     ReceivedMail.objects.filter(pk=old.pk).update(received_at=timezone.now() - timedelta(days=30, minutes=1))
@@ -207,10 +205,7 @@ def test_spam_is_deleted_after_thirty_days_with_its_file() -> None:
     assert default_storage.exists(young.path)
 
 
-# Bounces
-
-
-def test_the_next_reply_to_an_address_that_bounced_warns_until_a_mail_comes_from_it(own_storage: Path) -> None:
+def test_the_next_reply_to_an_address_that_bounced_warns_until_a_mail_comes_from_it(own_storage):
     ticket, sending = answered(sender="jan@client.example", source="email")
     warning = "The last mail to jan@client.example could not be delivered"
     # Only agents reply.
@@ -229,7 +224,7 @@ def test_the_next_reply_to_an_address_that_bounced_warns_until_a_mail_comes_from
     assert warning not in client.get(page).text
 
 
-def test_a_bounce_that_names_nobody_marks_the_only_recipient() -> None:
+def test_a_bounce_that_names_nobody_marks_the_only_recipient():
     for copies, marked in ([], ["jan@client.example"]), (["eva@client.example"], []):
         BouncedAddress.objects.all().delete()
         _ticket, sending = answered(sender="jan@client.example", source="email")

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 from standardwebhooks import Webhook as Verifier
 
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CustomFieldFactory, TicketFactory, TicketQueueFactory
 from tests.tickets.mail_servers import due_now
@@ -25,7 +25,7 @@ SOURCE = "marketplace_message"
 
 
 @pytest.fixture(autouse=True)
-def _local(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def _local(settings, monkeypatch):
     settings.WEBHOOK_ALLOWED_NETWORKS = ["127.0.0.0/8"]
     monkeypatch.setattr(marketplaces, "sender", Sender(timeout=60))
 
@@ -51,7 +51,7 @@ def outcome(row: Dispatch) -> tuple[str, bool, str]:
     return row.state, row.is_unknown, row.error
 
 
-def test_a_reply_reaches_the_marketplace_signed(api: ApiClient) -> None:
+def test_a_reply_reaches_the_marketplace_signed(api):
     field = CustomFieldFactory(name="order_number")
     ticket = TicketFactory(source=SOURCE, sender="buyer-17", custom_fields={str(field.pk): "A-1"})
     agent = AgentFactory()
@@ -82,7 +82,7 @@ def test_a_reply_reaches_the_marketplace_signed(api: ApiClient) -> None:
     assert request.headers["authorization"] == "Basic ZGVzazpwYXNz"
 
 
-def test_a_customers_message_comes_in_by_the_api(api: ApiClient) -> None:
+def test_a_customers_message_comes_in_by_the_api(api):
     TicketQueueFactory()
     opened = api.post("/api/tickets", {"subject": "S", "body": "Where is it?", "from": "buyer-17", "source": SOURCE})
     ticket_id = opened.json()["ticket_id"]
@@ -98,7 +98,7 @@ def test_a_customers_message_comes_in_by_the_api(api: ApiClient) -> None:
     ("status", "state"),
     [(400, "failed"), (404, "failed"), (302, "failed"), (429, "queued"), (408, "queued"), (500, "queued")],
 )
-def test_the_answer_of_a_marketplace_decides(status: int, state: str) -> None:
+def test_the_answer_of_a_marketplace_decides(status, state):
     with receiver(always(status, b"reason")) as running:
         at(running)
         row = sent(a_reply())
@@ -107,7 +107,7 @@ def test_the_answer_of_a_marketplace_decides(status: int, state: str) -> None:
     assert len(running.requests) == 1
 
 
-def test_a_marketplace_can_ask_for_a_later_attempt_with_the_same_id() -> None:
+def test_a_marketplace_can_ask_for_a_later_attempt_with_the_same_id():
     with receiver(always(503, Retry_After="7200")) as running:
         at(running)
         row = sent(a_reply())
@@ -125,9 +125,7 @@ def hangs_up(peer: Peer) -> None:
 
 
 @pytest.mark.parametrize("behaviour", [hangs_up, silent])
-def test_a_marketplace_that_does_not_answer_leaves_the_outcome_unknown(
-    behaviour: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_marketplace_that_does_not_answer_leaves_the_outcome_unknown(behaviour, monkeypatch):
     monkeypatch.setattr(marketplaces, "sender", Sender(timeout=3))
     with receiver(behaviour) as running:
         at(running)
@@ -139,7 +137,7 @@ def test_a_marketplace_that_does_not_answer_leaves_the_outcome_unknown(
     assert due_now() == []
 
 
-def test_an_unreachable_marketplace_is_retried() -> None:
+def test_an_unreachable_marketplace_is_retried():
     with receiver(always()) as running:
         at(running)
     row = sent(a_reply())
@@ -147,7 +145,7 @@ def test_an_unreachable_marketplace_is_retried() -> None:
     assert outcome(row) == ("queued", False, "refused")
 
 
-def test_a_marketplace_inside_our_network_is_sent_nothing(settings: Any) -> None:
+def test_a_marketplace_inside_our_network_is_sent_nothing(settings):
     settings.WEBHOOK_ALLOWED_NETWORKS = []
     with receiver(always()) as running:
         at(running)
@@ -157,7 +155,7 @@ def test_a_marketplace_inside_our_network_is_sent_nothing(settings: Any) -> None
     assert not running.connections
 
 
-def test_replies_wait_until_their_marketplace_is_configured() -> None:
+def test_replies_wait_until_their_marketplace_is_configured():
     row = sent(a_reply())
 
     assert outcome(row) == ("queued", False, "there is no active endpoint for marketplace_message")
@@ -168,7 +166,7 @@ def test_replies_wait_until_their_marketplace_is_configured() -> None:
         assert outcome(sent(row)) == ("sent", False, "")
 
 
-def test_a_reply_of_a_merged_ticket_is_still_sent() -> None:
+def test_a_reply_of_a_merged_ticket_is_still_sent():
     row = a_reply()
     row.message.ticket = TicketFactory(source="email")
     row.message.save()
@@ -180,7 +178,7 @@ def test_a_reply_of_a_merged_ticket_is_still_sent() -> None:
 
 
 @pytest.mark.parametrize("url", ["ftp://a.example/x", "http://10.0.0.1/x", "http://user:pass@a.example/"])
-def test_an_endpoint_must_be_an_allowed_address(settings: Any, url: str) -> None:
+def test_an_endpoint_must_be_an_allowed_address(settings, url):
     settings.WEBHOOK_ALLOWED_NETWORKS = []
 
     with pytest.raises(ValidationError) as refusal:

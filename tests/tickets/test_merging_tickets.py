@@ -7,7 +7,7 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CustomerFactory, MessageFactory, TicketFactory
 from tickets.models import Message, Ticket, TicketStatus
@@ -39,7 +39,7 @@ def first_response(ticket: Ticket) -> Any:
     return Ticket.objects.get(pk=ticket.pk).first_agent_responded_at
 
 
-def test_merge_moves_the_first_response_and_automatic_messages_are_none() -> None:
+def test_merge_moves_the_first_response_and_automatic_messages_are_none():
     source, target = a_ticket(10, 20), a_ticket(15)
     silent = a_ticket()
     MessageFactory(ticket=silent, type="REPLY", is_automatic=True, created_at=after(1))
@@ -51,7 +51,7 @@ def test_merge_moves_the_first_response_and_automatic_messages_are_none() -> Non
     assert first_response(target) == after(10)
 
 
-def test_first_responses_of_both_tickets_after_a_split() -> None:
+def test_first_responses_of_both_tickets_after_a_split():
     ticket = a_ticket(10, 30)
     second = MessageFactory(ticket=ticket, created_at=after(20))
     mail, first, later, _ = ticket.messages.order_by("id")
@@ -63,7 +63,7 @@ def test_first_responses_of_both_tickets_after_a_split() -> None:
     assert list(ticket.messages.values_list("pk", flat=True)) == [mail.pk]
 
 
-def test_next_reply_is_the_first_response_after_a_split() -> None:
+def test_next_reply_is_the_first_response_after_a_split():
     ticket = a_ticket(10)
     split_ticket(ticket, ACTOR, [ticket.messages.get(type="REPLY").pk], "Else")
 
@@ -73,7 +73,7 @@ def test_next_reply_is_the_first_response_after_a_split() -> None:
     assert first_response(ticket) == after(60)
 
 
-def test_other_verbs_keep_the_first_response(api: ApiClient) -> None:
+def test_other_verbs_keep_the_first_response(api):
     ticket, other = a_ticket(10), TicketFactory()
 
     edit_ticket(ticket, ACTOR, tags=["a"])
@@ -81,9 +81,6 @@ def test_other_verbs_keep_the_first_response(api: ApiClient) -> None:
     reply_to(ticket, ACTOR, agent_login=AgentFactory().login, body="x", at=after(5))
 
     assert first_response(ticket) == after(10)
-
-
-# Later messages of the customer
 
 
 def chain(length: int = 3) -> tuple[Ticket, Ticket]:
@@ -97,7 +94,7 @@ def chain(length: int = 3) -> tuple[Ticket, Ticket]:
     return first, previous
 
 
-def test_message_to_a_merged_ticket_goes_to_the_target(api: ApiClient) -> None:
+def test_message_to_a_merged_ticket_goes_to_the_target(api):
     first, last = chain()
     closed = TicketStatus.objects.get(kind="closed")
     Ticket.objects.filter(pk=last.pk).update(status=closed, closed_at=START)
@@ -112,7 +109,7 @@ def test_message_to_a_merged_ticket_goes_to_the_target(api: ApiClient) -> None:
     assert {event.payload["ticket_id"] for event in Event.objects.all()} == {str(last.pk)}
 
 
-def test_message_to_a_merged_ticket_may_be_older_than_the_target(api: ApiClient) -> None:
+def test_message_to_a_merged_ticket_may_be_older_than_the_target(api):
     first, last = chain(2)
     Ticket.objects.filter(pk=last.pk).update(created_at=timezone.now())
     dates = [(START + timedelta(minutes=minutes)).astimezone(timezone.get_default_timezone()) for minutes in (5, -5)]
@@ -126,7 +123,7 @@ def test_message_to_a_merged_ticket_may_be_older_than_the_target(api: ApiClient)
     assert Message.objects.get().ticket == last
 
 
-def test_refused_message_to_a_merged_ticket_stores_nothing(api: ApiClient) -> None:
+def test_refused_message_to_a_merged_ticket_stores_nothing(api):
     first, last = chain()
 
     response = api.post(f"/api/tickets/{first.pk}/customer_response", {"body": " ", "date": "x"})
@@ -159,7 +156,7 @@ def split(ticket: Ticket, **which: Any) -> Ticket:
     return split_ticket(ticket, ACTOR, moved, "Of Bob")
 
 
-def test_split_undoes_a_wrong_merge() -> None:
+def test_split_undoes_a_wrong_merge():
     target, _source, bob = a_wrong_merge()
 
     other = split(target, author_address="bob@client.example")
@@ -169,7 +166,7 @@ def test_split_undoes_a_wrong_merge() -> None:
     assert sent_to(target) == ["ann@client.example"]
 
 
-def test_split_uses_the_customer_of_the_merged_ticket() -> None:
+def test_split_uses_the_customer_of_the_merged_ticket():
     chosen = CustomerFactory(email="office@client.example")
     target, _source, _bob = a_wrong_merge(customer=chosen, source="phone")
 
@@ -178,7 +175,7 @@ def test_split_uses_the_customer_of_the_merged_ticket() -> None:
     assert (other.sender, other.customer, other.source) == ("bob@client.example", chosen, "phone")
 
 
-def test_ticket_with_only_messages_of_another_person_gets_their_customer() -> None:
+def test_ticket_with_only_messages_of_another_person_gets_their_customer():
     target, _source, bob = a_wrong_merge()
 
     other = split(target, author_address="ann@client.example")
@@ -189,7 +186,7 @@ def test_ticket_with_only_messages_of_another_person_gets_their_customer() -> No
     assert (sent_to(other), sent_to(target)) == (["ann@client.example"], ["bob@client.example"])
 
 
-def test_message_without_an_address_keeps_its_sender_in_a_merge(api: ApiClient) -> None:
+def test_message_without_an_address_keeps_its_sender_in_a_merge(api):
     target = TicketFactory(sender="ann@client.example")
     MessageFactory(ticket=target, author_address="ann@client.example")
     source = TicketFactory(sender="bob@client.example")
@@ -201,7 +198,7 @@ def test_message_without_an_address_keeps_its_sender_in_a_merge(api: ApiClient) 
     assert sent_to(other) == ["bob@client.example"]
 
 
-def test_split_messages_of_a_colleague_belong_to_the_colleague() -> None:
+def test_split_messages_of_a_colleague_belong_to_the_colleague():
     ann = CustomerFactory(email="ann@client.example")
     ticket = TicketFactory(sender="ann@client.example", customer=ann)
     MessageFactory(ticket=ticket, author_address="ann@client.example")
@@ -213,7 +210,7 @@ def test_split_messages_of_a_colleague_belong_to_the_colleague() -> None:
 
 
 @pytest.mark.parametrize("author", ["ANN@client.example", "ann.private@client.example", ""])
-def test_split_of_the_customers_messages_keeps_sender_and_customer(author: str) -> None:
+def test_split_of_the_customers_messages_keeps_sender_and_customer(author):
     ann = CustomerFactory(email="ann@client.example")
     CustomerFactory(email="ann.private@client.example", merged_into=ann)
     ticket = TicketFactory(sender="ann@client.example", customer=ann)

@@ -1,11 +1,10 @@
 """Open and edit tickets over HTTP: refused and cleared values."""
 
-from typing import Any
-
 import pytest
 
 from callcentre.core.errors import ErrorCode, Invalid
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
+from tests.contract import faults
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import (
     CustomerFactory,
@@ -26,11 +25,6 @@ pytestmark = pytest.mark.django_db
 LINES = "Jan\r\nBcc: eva@client.example"
 
 
-def faults(response: Any) -> list[tuple[int, str | None]]:
-    assert response.status_code == 400, response.content
-    return [(error["code"], error.get("field")) for error in response.json()["errors"]]
-
-
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
@@ -46,14 +40,14 @@ def faults(response: Any) -> list[tuple[int, str | None]]:
         ({"from": "jan\x1b[31m@client.example", "subject": "S\u2028S"}, [(100017, "subject"), (100017, "from")]),
     ],
 )
-def test_refused_ticket_stores_nothing(body: dict[str, Any], expected: list[tuple[int, str]], api: ApiClient) -> None:
+def test_refused_ticket_stores_nothing(body, expected, api):
     TicketQueueFactory()
 
     assert faults(api.post("/api/tickets", {"subject": "S", "body": "B", **body})) == expected
     assert (Ticket.objects.count(), Event.objects.count()) == (0, 0)
 
 
-def test_open_and_read_a_ticket(api: ApiClient) -> None:
+def test_open_and_read_a_ticket(api):
     queue = TicketQueueFactory()
     CustomFieldFactory(name="order_number")
     CustomFieldFactory(name="priority", type="choice", options=["high", "low"])
@@ -75,7 +69,7 @@ def test_open_and_read_a_ticket(api: ApiClient) -> None:
     assert Ticket.objects.get().messages.get().body_type == "PLAIN"
 
 
-def test_empty_choice_means_the_default(api: ApiClient) -> None:
+def test_empty_choice_means_the_default(api):
     TicketQueueFactory()
 
     answer = api.post("/api/tickets", {"subject": "S", "body": "B", "source": "", "body_type": ""})
@@ -86,7 +80,7 @@ def test_empty_choice_means_the_default(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("subject", ["👩‍💻 Zażółć\u00a0gęślą", "שלום \u200fa", "<b>"])
-def test_subject_in_any_script(subject: str, api: ApiClient) -> None:
+def test_subject_in_any_script(subject, api):
     TicketQueueFactory()
 
     api.post("/api/tickets", {"subject": subject, "body": "B", "from": " Jan \n"})
@@ -95,7 +89,7 @@ def test_subject_in_any_script(subject: str, api: ApiClient) -> None:
     assert (ticket.subject, ticket.sender) == (subject, "Jan")
 
 
-def test_empty_text_clears_category_substatus_and_agent(api: ApiClient) -> None:
+def test_empty_text_clears_category_substatus_and_agent(api):
     status = TicketStatus.objects.get(kind="new")
     ticket = TicketFactory(
         category=TicketCategoryFactory(), assigned=True, substatus=TicketSubstatusFactory(status=status, name="Urgent")
@@ -118,7 +112,7 @@ def test_empty_text_clears_category_substatus_and_agent(api: ApiClient) -> None:
     assert [event.action for event in Event.objects.all()] == ["TICKET_UPDATED"]
 
 
-def test_edit_subject_and_customer_with_history_and_event() -> None:
+def test_edit_subject_and_customer_with_history_and_event():
     customer, ticket = CustomerFactory(surname="Kowal"), TicketFactory(subject="Lamp")
 
     edit_ticket(ticket, ACTOR, subject="Broken lamp", customer_id=customer.pk)
@@ -134,7 +128,7 @@ def test_edit_subject_and_customer_with_history_and_event() -> None:
 
 
 @pytest.mark.parametrize("subject", ["", "  ", "x" * 501, LINES])
-def test_subject_that_mail_cannot_have_is_refused(subject: str) -> None:
+def test_subject_that_mail_cannot_have_is_refused(subject):
     ticket = TicketFactory(subject="Lamp")
 
     with pytest.raises(Invalid):
@@ -144,7 +138,7 @@ def test_subject_that_mail_cannot_have_is_refused(subject: str) -> None:
     assert (ticket.subject, ticket.agent) == ("Lamp", None)
 
 
-def test_substatus_cannot_set_the_status_merged() -> None:
+def test_substatus_cannot_set_the_status_merged():
     ticket = TicketFactory()
     substatus = TicketSubstatusFactory(status=TicketStatus.objects.get(kind="merged"))
 
@@ -174,7 +168,7 @@ def sender_of(ticket: Ticket) -> tuple[str, str]:
         ("jóźef@klient.example", "jóźef@klient.example", ""),
     ],
 )
-def test_senders_in_every_spelling_can_be_answered(given: str, address: str, name: str, api: ApiClient) -> None:
+def test_senders_in_every_spelling_can_be_answered(given, address, name, api):
     TicketQueueFactory()
     customer = CustomerFactory(email=address)
 
@@ -188,7 +182,7 @@ def test_senders_in_every_spelling_can_be_answered(given: str, address: str, nam
     assert Dispatch.objects.get().recipients == [address]
 
 
-def test_sender_without_an_address_is_valid_for_other_sources_and_an_image_alone_as_body(api: ApiClient) -> None:
+def test_sender_without_an_address_is_valid_for_other_sources_and_an_image_alone_as_body(api):
     TicketQueueFactory()
     body = {"subject": "S", "body": '<img src="https://client.example/broken.png">', "body_type": "HTML"}
 
@@ -197,7 +191,7 @@ def test_sender_without_an_address_is_valid_for_other_sources_and_an_image_alone
     assert (answer.status_code, Ticket.objects.get().sender) == (201, "buyer-17")
 
 
-def test_new_sender_makes_a_ticket_answerable(api: ApiClient) -> None:
+def test_new_sender_makes_a_ticket_answerable(api):
     customer = CustomerFactory(email="jan@client.example")
     ticket = TicketFactory(sender="Jan Kowal", sender_name="")
     path, reply = f"/api/tickets/{ticket.pk}", {"body": "B", "user_login": AgentFactory().login}
@@ -214,7 +208,7 @@ def test_new_sender_makes_a_ticket_answerable(api: ApiClient) -> None:
     assert Event.objects.filter(action="TICKET_UPDATED", payload__customer_id=customer.pk).exists()
 
 
-def test_set_and_clear_the_customer(api: ApiClient) -> None:
+def test_set_and_clear_the_customer(api):
     ticket = TicketFactory(of_customer=True)
     merged = CustomerFactory(merged_into=CustomerFactory())
 
@@ -227,7 +221,7 @@ def test_set_and_clear_the_customer(api: ApiClient) -> None:
     assert (given, ticket.customer) == (merged.merged_into, None)
 
 
-def test_new_sender_keeps_the_customer(api: ApiClient) -> None:
+def test_new_sender_keeps_the_customer(api):
     ticket = TicketFactory(of_customer=True, sender="jan@client.example", sender_name="Jan")
     CustomerFactory(email="eva@client.example")
     customer = ticket.customer
@@ -252,9 +246,7 @@ def test_new_sender_keeps_the_customer(api: ApiClient) -> None:
         ({"from": "jan@", "customer_id": "x", "subject": " "}, None),
     ],
 )
-def test_wrong_sender_subject_or_customer_changes_nothing(
-    body: dict[str, Any], expected: list[tuple[int, str]] | None, api: ApiClient
-) -> None:
+def test_wrong_sender_subject_or_customer_changes_nothing(body, expected, api):
     ticket = TicketFactory(subject="S", sender="jan@client.example", of_customer=True)
     before = Ticket.objects.filter(pk=ticket.pk).values().get()
 
@@ -264,14 +256,11 @@ def test_wrong_sender_subject_or_customer_changes_nothing(
     assert Ticket.objects.filter(pk=ticket.pk).values().get() == before
 
 
-def test_unchanged_sender_is_not_checked_again(api: ApiClient) -> None:
+def test_unchanged_sender_is_not_checked_again(api):
     ticket = TicketFactory(sender="Anna anna@client.example")
 
     assert api.put(f"/api/tickets/{ticket.pk}", {"from": ticket.sender, "tags": ["a"]}).status_code == 204
     assert sender_of(ticket)[0] == "Anna anna@client.example"
-
-
-# Mails to customers who have not written: each opens a ticket whose first message is the agent's
 
 
 def write(customer: Customer, agent_login: str = "anna") -> Message:
@@ -279,7 +268,7 @@ def write(customer: Customer, agent_login: str = "anna") -> Message:
     return write_to_customer(customer, ACTOR, recipient=address, agent_login=agent_login, subject="Contract", body=body)
 
 
-def test_a_mail_to_a_customer_is_the_only_message_that_its_ticket_ever_had() -> None:
+def test_a_mail_to_a_customer_is_the_only_message_that_its_ticket_ever_had():
     TicketQueueFactory()
     agent, customer = AgentFactory(login="anna"), CustomerFactory(email="jan@client.example")
     earlier = write(customer)
@@ -302,7 +291,7 @@ def test_a_mail_to_a_customer_is_the_only_message_that_its_ticket_ever_had() -> 
     assert [each.type for each in ticket.messages.order_by("id")] == ["REPLY", "MAIL"]
 
 
-def test_a_refused_mail_opens_no_ticket() -> None:
+def test_a_refused_mail_opens_no_ticket():
     TicketQueueFactory()
 
     with pytest.raises(Invalid):

@@ -1,4 +1,4 @@
-"""Who a mail is from, and who may write in a ticket."""
+"""Who a mail is from, who may write in a ticket, and notices of mail servers that are text alone."""
 
 import pytest
 from django.utils import timezone
@@ -32,9 +32,7 @@ JAN, EVE = Person("Jan", "jan@client.example"), Person("Eve", "eve@else.example"
         ([JAN, EVE], True, JAN, ""),
     ],
 )
-def test_a_mail_is_from_its_author_and_a_form_from_who_filled_it_in(
-    answers_to: list[Person], *, is_form: bool, sender: Person, elsewhere: str
-) -> None:
+def test_a_mail_is_from_its_author_and_a_form_from_who_filled_it_in(answers_to, *, is_form, sender, elsewhere):
     mail = Mail(author=EVE, answers_to=answers_to)
 
     mail.set_sender(is_form=is_form)
@@ -42,7 +40,7 @@ def test_a_mail_is_from_its_author_and_a_form_from_who_filled_it_in(
     assert (mail.sender_name, mail.sender, mail.reply_to) == (sender.name, sender.address, elsewhere)
 
 
-def test_a_stranger_does_not_join_as_a_participant_by_reply_to_and_tag() -> None:
+def test_a_stranger_does_not_join_as_a_participant_by_reply_to_and_tag():
     ticket, _dispatch = answered(subject="Broken")
 
     received = taken(
@@ -58,7 +56,7 @@ def test_a_stranger_does_not_join_as_a_participant_by_reply_to_and_tag() -> None
     assert received.message.ticket != ticket
 
 
-def test_a_mail_with_our_message_id_joins_and_keeps_its_author() -> None:
+def test_a_mail_with_our_message_id_joins_and_keeps_its_author():
     ticket, dispatch = answered()
 
     headers = {"From": "Eve <eve@else.example>", "Reply_To": "jan@client.example"}
@@ -70,7 +68,7 @@ def test_a_mail_with_our_message_id_joins_and_keeps_its_author() -> None:
 
 
 @pytest.mark.usefixtures("plain_static")
-def test_a_reply_goes_where_the_sender_wanted_answers_and_no_later_mail_changes_that() -> None:
+def test_a_reply_goes_where_the_sender_wanted_answers_and_no_later_mail_changes_that():
     TicketQueueFactory()
     agent_login = AgentFactory().login
     ticket = taken(a_mail(Reply_To="office@client.example", Message_ID="<1@client.example>")).message.ticket
@@ -91,7 +89,7 @@ def test_a_reply_goes_where_the_sender_wanted_answers_and_no_later_mail_changes_
 
 
 @pytest.mark.parametrize("place", ["To", "Cc"])
-def test_a_colleague_to_whom_the_customer_wrote_too_takes_part(place: str) -> None:
+def test_a_colleague_to_whom_the_customer_wrote_too_takes_part(place):
     TicketQueueFactory(address="help@us.example")
     headers = {"To": "help@us.example", "Message_ID": "<1@client.example>"}
     headers[place] = "help@us.example, Ewa <Ewa@client.example>"
@@ -103,7 +101,7 @@ def test_a_colleague_to_whom_the_customer_wrote_too_takes_part(place: str) -> No
     assert participants_of(first.ticket)[0] == ["ewa@CLIENT.example"]
 
 
-def test_to_whom_a_colleague_writes_takes_part_too() -> None:
+def test_to_whom_a_colleague_writes_takes_part_too():
     TicketQueueFactory(address="help@us.example")
     first = taken(a_mail(Cc="ewa@client.example", Message_ID="<1@client.example>")).message
     taken(a_mail("And Ola", From="ewa@client.example", Cc="ola@client.example", In_Reply_To="<1@client.example>"))
@@ -111,7 +109,7 @@ def test_to_whom_a_colleague_writes_takes_part_too() -> None:
     assert taken(a_mail(From="ola@client.example", In_Reply_To="<1@client.example>")).message.ticket == first.ticket
 
 
-def test_an_address_of_ours_in_to_takes_no_part() -> None:
+def test_an_address_of_ours_in_to_takes_no_part():
     TicketQueueFactory(address="help@us.example")
     first = taken(a_mail(To="HELP@us.example, info@us.example", Message_ID="<1@client.example>")).message
     TicketQueueFactory(address="Info@us.example")
@@ -135,14 +133,14 @@ def test_an_address_of_ours_in_to_takes_no_part() -> None:
         "[#999999] Re: [#{}] Broken lamp",
     ],
 )
-def test_a_tag_beside_the_subject_of_its_ticket_leads_there(subject: str) -> None:
+def test_a_tag_beside_the_subject_of_its_ticket_leads_there(subject):
     ticket, _dispatch = answered(subject="Re: Broken lamp")
 
     assert taken(a_mail(Subject=subject.format(ticket.pk))).message.ticket == ticket
 
 
 @pytest.mark.parametrize("subject", ["[#{}] Your invoice", "Re: [#{}]", "[#{}] Broken lamp stand", "[ACME #{}] Broken"])
-def test_the_tag_of_another_help_desk_leads_nowhere(subject: str) -> None:
+def test_the_tag_of_another_help_desk_leads_nowhere(subject):
     ticket, _dispatch = answered(subject="Broken lamp")
 
     received = taken(a_mail(Subject=subject.format(ticket.pk)))
@@ -150,7 +148,7 @@ def test_the_tag_of_another_help_desk_leads_nowhere(subject: str) -> None:
     assert (received.outcome, received.message.ticket == ticket) == ("stored", False)
 
 
-def test_a_tag_leads_to_its_ticket_after_its_subject_was_changed() -> None:
+def test_a_tag_leads_to_its_ticket_after_its_subject_was_changed():
     TicketQueueFactory()
     ticket = taken(a_mail(Subject="Broken lamp")).message.ticket
     Ticket.objects.filter(pk=ticket.pk).update(subject="Lamp of Kowalski")
@@ -159,7 +157,7 @@ def test_a_tag_leads_to_its_ticket_after_its_subject_was_changed() -> None:
 
 
 @pytest.mark.parametrize("headers", [{"List_Id": "<team.client.example>"}, {"Precedence": "list"}])
-def test_an_answer_through_a_list_opens_a_closed_ticket_again(headers: dict[str, str]) -> None:
+def test_an_answer_through_a_list_opens_a_closed_ticket_again(headers):
     ticket, dispatch = answered(customer=CustomerFactory())
     closed = TicketStatus.objects.get(kind="closed")
     Ticket.objects.filter(pk=ticket.pk).update(status=closed, closed_at=timezone.now())
@@ -173,7 +171,7 @@ def test_an_answer_through_a_list_opens_a_closed_ticket_again(headers: dict[str,
 @pytest.mark.parametrize(
     "beside", [{}, {"Return_Path": "<bounce+77@mailer.example>"}, {"Sender": "list@mailer.example"}]
 )
-def test_a_from_without_an_address_is_quarantined_until_a_person_lets_it_in(beside: dict[str, str]) -> None:
+def test_a_from_without_an_address_is_quarantined_until_a_person_lets_it_in(beside):
     TicketQueueFactory()
 
     received = taken(a_mail(**beside).replace(b"Jan <jan@client.example>", b"Jan at client.example"))
@@ -182,3 +180,82 @@ def test_a_from_without_an_address_is_quarantined_until_a_person_lets_it_in(besi
     retry_mail(received, ACTOR)
     process(received.pk)
     assert Message.objects.get().ticket.sender == ""
+
+
+DELAYS = {
+    "sendmail": (
+        "Warning: could not send message for past 4 hours",
+        (
+            "    **********************************************\n    **      THIS IS A WARNING MESSAGE ONLY      **\n"
+            "    **  YOU DO NOT NEED TO RESEND YOUR MESSAGE  **\n    **********************************************\n"
+            "   ----- The following addresses had transient non-fatal errors -----\n<jan@client.example>\n"
+        ),
+    ),
+    "exim": (
+        "Warning: message 1kXyZ-0001-AB delayed 24 hours",
+        (
+            "A message that you sent has not yet been "
+            "delivered to one or more of its\nrecipients after more than 24 hours on the queue.\n\n"
+            "No action is required on your part. Delivery attempts will continue for\nsome time.\n"
+        ),
+    ),
+    "postfix": (
+        "Delayed Mail (still being retried)",
+        (
+            "Your message could not be delivered for more than 4 hour(s).\n"
+            "It will be retried until it is 5 day(s) old.\n"
+        ),
+    ),
+    "gmail": (
+        "Delivery Status Notification (Delay)",
+        "There was a temporary problem. Gmail will retry for 46 hours.\n",
+    ),
+    "subject alone": ("Delivery delayed: Re: Broken", "Sorry.\n"),
+    "text alone": ("Your mail to jan@client.example", "It is still being retried.\n"),
+    "success": ("Successful Mail Delivery Report", "Your message was successfully delivered to jan@client.example.\n"),
+}
+FAILURES = {
+    "sendmail": ("Returned mail: see transcript for details", "   ----- 550 5.1.1 User unknown -----\n"),
+    "exim": ("Mail delivery failed: returning message to sender", "This is a permanent error.\n"),
+    "exchange": ("Undeliverable: Where is my delayed order", "Your message couldn't be delivered.\n"),
+    "given up": ("Undelivered Mail Returned to Sender", "It was delayed for 5 days. It is not tried again.\n"),
+    "quoted": (
+        "Undelivered Mail",
+        "User unknown.\n\n------ This is a copy of your message ------\nNo action is required on your part.\n",
+    ),
+    "quoted headers": ("Undelivered Mail", "No such user.\n\nSubject: x\n\nThis is a warning message only\n"),
+}
+
+
+def notice(subject: str, text: str, header_id: str, sender: str = "MAILER-DAEMON@mx.example") -> bytes:
+    return f"From: {sender}\nTo: help@us.example\nSubject: {subject}\n\n{text}\nMessage-ID: <{header_id}>\n".encode()
+
+
+@pytest.mark.parametrize("name", DELAYS)
+def test_a_delay_in_words_joins_its_ticket_and_is_no_bounce(name):
+    ticket, dispatch = answered()
+
+    received = taken(notice(*DELAYS[name], dispatch.header_id))
+
+    dispatch.refresh_from_db()
+    assert (dispatch.bounced_at, received.message.ticket, received.message.is_automatic) == (None, ticket, True)
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failure_in_words_is_a_bounce(name):
+    _ticket, dispatch = answered()
+
+    taken(notice(*FAILURES[name], dispatch.header_id, "postmaster@mx.example"))
+
+    dispatch.refresh_from_db()
+    assert dispatch.bounced_at is not None
+
+
+def test_a_delay_that_names_failed_recipients_in_a_header_is_no_bounce():
+    _ticket, dispatch = answered()
+    raw = b"X-Failed-Recipients: jan@client.example\n" + notice(*DELAYS["gmail"], dispatch.header_id)
+
+    taken(raw)
+
+    dispatch.refresh_from_db()
+    assert dispatch.bounced_at is None

@@ -1,13 +1,17 @@
-"""Quotations are split off as mail programs write them; no text is cut off."""
+"""Quotations are split off as mail programs write them; no text is cut off or hidden."""
 
+import re
 from collections import Counter
-from typing import Any
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
 from callcentre.core import html_cleaning
 from callcentre.core.html_cleaning import MARK
 from tickets import html
+from tickets.mail.parsing import parse
 from tickets.mail.quotations import split_quotation
 
 TEXTS = [
@@ -41,11 +45,11 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("quoted", TEXTS)
-def test_text_is_split_above_its_quotation(quoted: str) -> None:
-    written = "Dziękuję, działa.\n\nOn the other hand it is slow.\n\n"
+def test_text_is_split_above_its_quotation():
+    for quoted in TEXTS:
+        written = "Dziękuję, działa.\n\nOn the other hand it is slow.\n\n"
 
-    assert split_quotation(written + quoted, "PLAIN") == (written, quoted)
+        assert split_quotation(written + quoted, "PLAIN") == (written, quoted)
 
 
 HTML = [
@@ -61,15 +65,15 @@ HTML = [
 ]
 
 
-@pytest.mark.parametrize("quoted", HTML)
-def test_html_is_split_above_its_quotation(quoted: str) -> None:
-    head = "<html><head><style>p{margin:0}</style></head><body>"
-    written = "<div>Dziękuję.</div><p>On the other hand: slow.</p>"
+def test_html_is_split_above_its_quotation():
+    for quoted in HTML:
+        head = "<html><head><style>p{margin:0}</style></head><body>"
+        written = "<div>Dziękuję.</div><p>On the other hand: slow.</p>"
 
-    assert split_quotation(head + written + quoted, "HTML") == (written, html.clean(quoted))
+        assert split_quotation(head + written + quoted, "HTML") == (written, html.clean(quoted))
 
 
-def test_a_mail_that_is_only_a_quotation_counts_as_the_authors() -> None:
+def test_a_mail_that_is_only_a_quotation_counts_as_the_authors():
     assert split_quotation("> Try again\n", "PLAIN") == ("> Try again\n", "")
     assert split_quotation('<html><div> </div><div class="gmail_quote">x</div>', "HTML")[1] == ""
 
@@ -118,7 +122,7 @@ FORWARDED = "Od: Hurtownia <h@c.example>\nWysłano: 2 listopada 2026 10:11\nDo: 
 
 @pytest.mark.parametrize("written", ["", "Proszę o zapłatę.\n\n", "--\nJan\n\n"])
 @pytest.mark.parametrize("prefix", ["PD:", "FW:", "Fwd:", "WG:", "fw :", "TR:"])
-def test_a_forwarded_mail_is_shown_whole(prefix: str, written: str) -> None:
+def test_a_forwarded_mail_is_shown_whole(prefix, written):
     text = written + FORWARDED
 
     assert split_quotation(text, "PLAIN", f"{prefix} Faktura") == (text, "")
@@ -127,14 +131,14 @@ def test_a_forwarded_mail_is_shown_whole(prefix: str, written: str) -> None:
     assert split_quotation("Dziękuję.\n\n" + FORWARDED, "PLAIN", f"RE: {prefix} x") == ("Dziękuję.\n\n", FORWARDED)
 
 
-@pytest.mark.parametrize("text", DOUBTFUL)
-def test_a_quotation_that_may_hold_an_answer_is_not_folded(text: str) -> None:
-    assert split_quotation(text, "PLAIN") == (text, "")
+def test_a_quotation_that_may_hold_an_answer_is_not_folded():
+    for text in DOUBTFUL:
+        assert split_quotation(text, "PLAIN") == (text, "")
 
 
-@pytest.mark.parametrize("text", DOUBTFUL_HTML.values(), ids=DOUBTFUL_HTML)
-def test_quoted_html_that_may_hold_an_answer_is_not_folded(text: str) -> None:
-    assert split_quotation(text, "HTML") == (html.clean(text), "")
+def test_quoted_html_that_may_hold_an_answer_is_not_folded():
+    for text in DOUBTFUL_HTML.values():
+        assert split_quotation(text, "HTML") == (html.clean(text), "")
 
 
 COLOURED = (
@@ -142,9 +146,8 @@ COLOURED = (
 )
 
 
-@pytest.mark.parametrize(
-    ("quoted", "is_folded"),
-    [
+def test_coloured_lines_are_answers_unless_they_are_a_signature():
+    for quoted, is_folded in [
         ('<p>When?</p><p style="color:#0000ff">On Monday.</p><p>Where?</p>', False),
         ('<p>When?</p><font color="red">On Monday.</font>', False),
         ('<p>When?</p><div><span style="color:rgb(200, 0, 0)">On Monday.</span></div>', False),
@@ -153,12 +156,10 @@ COLOURED = (
         ('<p>When?</p><p style="color:#333333">It is urgent.</p><p>Where?</p>', True),
         ('<p>When?</p><p><a href="https://x.example"><span style="color:blue">Here</span></a></p><p>Where?</p>', True),
         ('<p>When?</p><blockquote type="cite"><p>a</p><p style="color:blue">b</p><p>c</p></blockquote>', True),
-    ],
-)
-def test_coloured_lines_are_answers_unless_they_are_a_signature(quoted: str, is_folded: bool) -> None:
-    _written, folded = split_quotation(COLOURED.format(quoted), "HTML")
+    ]:
+        _written, folded = split_quotation(COLOURED.format(quoted), "HTML")
 
-    assert bool(folded) == is_folded
+        assert bool(folded) == is_folded
 
 
 @pytest.mark.walk("text2-PLAIN")
@@ -173,13 +174,13 @@ def test_coloured_lines_are_answers_unless_they_are_a_signature(quoted: str, is_
         (">\n" * 700_000 + "x", "PLAIN"),
     ],
 )
-def test_folding_a_long_text_loses_nothing(text: str, kind: str) -> None:
+def test_folding_a_long_text_loses_nothing(text, kind):
     written, quoted = split_quotation(text, kind)
 
     assert written + quoted == text
 
 
-def test_both_parts_of_html_are_cleaned_and_closed() -> None:
+def test_both_parts_of_html_are_cleaned_and_closed():
     body = '<table><tr><td><b onclick="x()">Yes.<div class="x gmail_quote">a<script>alert(1)</script> b</table>'
 
     written, quoted = split_quotation(body, "HTML")
@@ -191,10 +192,10 @@ def test_both_parts_of_html_are_cleaned_and_closed() -> None:
     assert html.clean(str(quoted)) == quoted
 
 
-def test_one_mail_is_cleaned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_mail_is_cleaned_once(monkeypatch):
     cleaned: list[str] = []
 
-    def clean(text: str, _policy: Any, *, is_counting: bool) -> html_cleaning.Cleaned:
+    def clean(text, _policy, *, is_counting):
         cleaned.append(text)
         return html_cleaning.Cleaned(text, Counter(), Counter())
 
@@ -204,3 +205,88 @@ def test_one_mail_is_cleaned_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert html.clean(written) is written
     assert cleaned == ["<p>Yes.</p>"]
+
+
+FOLDER = Path(__file__).parent / "quotations"
+MAILS = sorted(FOLDER.glob("*.eml"))
+PROGRAMS = ("gmail", "outlook-web", "outlook-desktop", "apple-mail", "thunderbird", "phone")
+# The least number of mails that are split correctly.
+LEAST_RIGHT = 121
+# The mails with their expected splits. They were written before the code and never change: new cases are new files.
+DIGEST = "45e1584c91a27c5759e4de93e5987134073da03a2888a1d5801e1d91966ed888"
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"[\s>\ufeff]+", "", text)
+
+
+@cache
+def shown(path: Path) -> tuple[str, str]:
+    """Return the visible and the folded text of a mail, without blanks and quotation marks."""
+    body, kind = parse(path.read_bytes()).body
+    parts = split_quotation(body, kind)
+    visible, folded = (html.as_text(part) for part in parts) if kind == "HTML" else parts
+    return squeezed(visible), squeezed(folded)
+
+
+def lines_of(path: Path) -> list[tuple[str, str]]:
+    return [(line[0], squeezed(line[2:])) for line in path.with_suffix(".txt").read_text().splitlines()]
+
+
+def is_right(path: Path) -> bool:
+    """Return whether the mail is split at a place that its lines allow."""
+    visible, _folded = shown(path)
+    lines = lines_of(path)
+    places = [
+        number
+        for number in range(len(lines) + 1)
+        if all(mark != "-" for mark, _line in lines[:number]) and all(mark != "+" for mark, _line in lines[number:])
+    ]
+    return visible in {"".join(line for _mark, line in lines[:place]) for place in places}
+
+
+def test_the_corpus_covers_programs_languages_and_places_of_answers():
+    names = {path.stem for path in MAILS}
+
+    assert {
+        f"{program}-{language}-{place}"
+        for program in PROGRAMS
+        for language in ("en", "pl", "de", "fr")
+        for place in ("above", "below", "between")
+    } <= names
+    assert len([name for name in names if name.startswith("odd-")]) >= 40
+
+
+def test_the_corpus_is_unchanged():
+    digest = sha256()
+    for path in MAILS:
+        digest.update(path.read_bytes())
+        digest.update(path.with_suffix(".txt").read_bytes())
+
+    assert digest.hexdigest() == DIGEST
+
+
+def test_no_text_of_a_mail_is_lost():
+    for path in MAILS:
+        assert "".join(shown(path)) == "".join(line for _mark, line in lines_of(path)), path.stem
+
+
+def test_no_word_of_an_author_is_hidden():
+    hidden = {}
+    for path in MAILS:
+        visible, _folded = shown(path)
+        own = "".join(line for _mark, line in lines_of(path)[: _end_of_own(path)])
+        if not visible.startswith(own):
+            hidden[path.stem] = own[len(visible) :]
+
+    assert hidden == {}
+
+
+def _end_of_own(path: Path) -> int:
+    return max(number for number, (mark, _line) in enumerate(lines_of(path), 1) if mark == "+")
+
+
+def test_mails_are_split_at_the_right_place():
+    wrong = [path.stem for path in MAILS if not is_right(path)]
+
+    assert len(MAILS) - len(wrong) >= LEAST_RIGHT, wrong

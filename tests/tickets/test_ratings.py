@@ -1,13 +1,11 @@
 """The link in a mail with which a customer rates a reply, and its page."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.statements import few_statements
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory, TicketQueueFactory
@@ -20,13 +18,13 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def message() -> Message:
+def message():
     ticket = TicketFactory(subject="<b>Lamp</b>", queue=TicketQueueFactory(sender_name="Desk", language="pl"))
     return reply_to(ticket, ACTOR, agent_login=AgentFactory().login, body="<p>Try again</p>")
 
 
 @pytest.fixture
-def path(message: Message) -> str:
+def path(message):
     return f"/ratings/{token_of(message)}"
 
 
@@ -34,7 +32,7 @@ def values() -> list[int]:
     return list(Rating.objects.values_list("value", flat=True))
 
 
-def test_get_stores_nothing(client: Client, path: str) -> None:
+def test_get_stores_nothing(client, path):
     with few_statements(2):
         page = client.get(f"{path}?value=5", headers={"Accept-Language": "en"})
 
@@ -46,9 +44,7 @@ def test_get_stores_nothing(client: Client, path: str) -> None:
     assert values() == []
 
 
-def test_rating_is_stored_and_shown_with_its_message(
-    client: Client, api: ApiClient, message: Message, path: str
-) -> None:
+def test_rating_is_stored_and_shown_with_its_message(client, api, message, path):
     before = Ticket.objects.get().updated_at
 
     with few_statements(16):
@@ -62,7 +58,7 @@ def test_rating_is_stored_and_shown_with_its_message(
     assert Event.objects.filter(action="TICKET_UPDATED").count() == 2
 
 
-def test_rating_can_be_changed_for_a_week(client: Client, message: Message, path: str) -> None:
+def test_rating_can_be_changed_for_a_week(client, message, path):
     client.post(path, {"value": "1"})
     assert 'value="1" required checked' in client.get(path).content.decode()
 
@@ -75,14 +71,14 @@ def test_rating_can_be_changed_for_a_week(client: Client, message: Message, path
 
 
 @pytest.mark.parametrize("value", ["", "0", "6", "x", "05", "5 "])
-def test_only_the_five_answers_are_accepted(client: Client, path: str, value: str) -> None:
+def test_only_the_five_answers_are_accepted(client, path, value):
     answer = client.post(path, {"value": value}, headers={"Accept-Language": "en"})
 
     assert (answer.status_code, values()) == (400, [])
     assert 'role="alert"' in answer.content.decode()
 
 
-def test_forged_link_is_refused(client: Client, message: Message, path: str, settings: Any) -> None:
+def test_forged_link_is_refused(client, message, path, settings):
     other = reply_to(TicketFactory(), ACTOR, agent_login=AgentFactory().login, body="x")
     forged = f"/ratings/{other.pk}.{path.partition('.')[2]}"
 
@@ -93,9 +89,7 @@ def test_forged_link_is_refused(client: Client, message: Message, path: str, set
     assert (statuses, values()) == ([404] * 4, [])
 
 
-def test_link_is_a_full_address_and_stays_valid_after_a_change_of_keys(
-    client: Client, message: Message, path: str, settings: Any
-) -> None:
+def test_link_is_a_full_address_and_stays_valid_after_a_change_of_keys(client, message, path, settings):
     settings.PUBLIC_URL = "https://desk.example"
     assert rating_url(message) == f"https://desk.example/ratings/{token_of(message)}"
 
@@ -107,15 +101,13 @@ def test_link_is_a_full_address_and_stays_valid_after_a_change_of_keys(
 @pytest.mark.parametrize(
     ("accepted", "language"), [("en-GB,en;q=0.9", "en"), ("pl", "pl"), ("eo, en;q=0.5", "en"), ("eo", "pl"), ("", "pl")]
 )
-def test_page_is_in_the_language_of_the_browser_or_of_the_queue(
-    client: Client, path: str, accepted: str, language: str
-) -> None:
+def test_page_is_in_the_language_of_the_browser_or_of_the_queue(client, path, accepted, language):
     page = client.get(path, headers={"Accept-Language": accepted} if accepted else {})
 
     assert (page["Content-Language"], f'<html lang="{language}">' in page.content.decode()) == (language, True)
 
 
-def test_old_replies_and_other_messages_cannot_be_rated(client: Client, message: Message, path: str) -> None:
+def test_old_replies_and_other_messages_cannot_be_rated(client, message, path):
     Message.objects.update(created_at=timezone.now() - timedelta(days=61))
     mail = receive_message(TicketFactory(), ACTOR, body="Help!")
 

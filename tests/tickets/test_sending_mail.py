@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.core.mail.backends.base import BaseEmailBackend
 from django.utils import timezone
 
 from callcentre.core.errors import Conflict, Invalid
@@ -46,7 +45,7 @@ def outcome(row: Dispatch) -> tuple[str, bool, str]:
     return row.state, row.is_unknown, row.error
 
 
-def test_a_reply_reaches_the_server_once(server: MailServer) -> None:
+def test_a_reply_reaches_the_server_once(server):
     row = sent(a_reply())
 
     dispatch(row.pk)
@@ -56,7 +55,7 @@ def test_a_reply_reaches_the_server_once(server: MailServer) -> None:
     assert [envelope.rcpt_tos for envelope in server.received] == [["jan@client.example"]]
 
 
-def test_a_message_full_of_dots_arrives_as_it_was_written(server: MailServer) -> None:
+def test_a_message_full_of_dots_arrives_as_it_was_written(server):
     body = ".\n..\n.end\n" + "long. " * 20_000
 
     sent(a_reply(body, body_type="PLAIN"))
@@ -74,9 +73,7 @@ def test_a_message_full_of_dots_arrives_as_it_was_written(server: MailServer) ->
         ("gone@client.example", "550 No such user", "sent", "sent, but not to gone@client.example"),
     ],
 )
-def test_the_answer_about_a_recipient_decides(
-    server: MailServer, address: str, answer: str, state: str, condition: str
-) -> None:
+def test_the_answer_about_a_recipient_decides(server, address, answer, state, condition):
     server.rcpt_answers[address] = answer
 
     row = sent(a_reply(copies=["gone@client.example"] if address.startswith("gone") else []))
@@ -88,7 +85,7 @@ def test_the_answer_about_a_recipient_decides(
 @pytest.mark.parametrize(
     ("answer", "state"), [("451 Greylisted", "queued"), ("421 Closing", "queued"), ("552 Too large", "failed")]
 )
-def test_the_answer_to_the_message_decides(server: MailServer, answer: str, state: str) -> None:
+def test_the_answer_to_the_message_decides(server, answer, state):
     server.data_answer = answer
 
     row = sent(a_reply())
@@ -97,7 +94,7 @@ def test_the_answer_to_the_message_decides(server: MailServer, answer: str, stat
     assert row.begun_at is None
 
 
-def test_each_attempt_waits_longer_and_the_last_one_fails(server: MailServer) -> None:
+def test_each_attempt_waits_longer_and_the_last_one_fails(server):
     server.data_answer = "451 Not now"
     row = a_reply()
 
@@ -116,9 +113,7 @@ def test_each_attempt_waits_longer_and_the_last_one_fails(server: MailServer) ->
 
 
 @pytest.mark.parametrize("fault", ["drops", "holds"])
-def test_a_server_that_hangs_up_or_hangs_after_the_message_leaves_the_outcome_unknown(
-    server: MailServer, monkeypatch: pytest.MonkeyPatch, fault: str
-) -> None:
+def test_a_server_that_hangs_up_or_hangs_after_the_message_leaves_the_outcome_unknown(server, monkeypatch, fault):
     monkeypatch.setattr(smtp, "ANSWER_SECONDS", 0.2 if fault == "holds" else smtp.ANSWER_SECONDS)
     setattr(server, fault, True)
 
@@ -131,7 +126,7 @@ def test_a_server_that_hangs_up_or_hangs_after_the_message_leaves_the_outcome_un
 
 
 @pytest.mark.parametrize("command", ["GREETING", "EHLO", "MAIL", "RCPT", "DATA"])
-def test_a_disconnect_before_the_message_is_retried(settings: Any, command: str) -> None:
+def test_a_disconnect_before_the_message_is_retried(settings, command):
     # A server that does not know EHLO is asked with HELO.
     silence = {command: None, "HELO": None} if command == "EHLO" else {command: None}
     with receiver(saying(**silence)) as running:
@@ -152,7 +147,7 @@ def test_a_disconnect_before_the_message_is_retried(settings: Any, command: str)
         ("DATA", "554 No", "failed"),
     ],
 )
-def test_an_answer_before_the_message_decides(settings: Any, command: str, answer: str, state: str) -> None:
+def test_an_answer_before_the_message_decides(settings, command, answer, state):
     with receiver(saying(**{command: answer})) as running:
         send_to(settings, running.port)
         row = sent(a_reply())
@@ -160,7 +155,7 @@ def test_an_answer_before_the_message_decides(settings: Any, command: str, answe
     assert (row.state, row.is_unknown, answer in row.error) == (state, False, True)
 
 
-def test_a_timeout_before_the_message_and_an_unreachable_server_are_retried(settings: Any) -> None:
+def test_a_timeout_before_the_message_and_an_unreachable_server_are_retried(settings):
     settings.EMAIL_TIMEOUT = 0.2
     with receiver(mute) as running:
         send_to(settings, running.port)
@@ -171,7 +166,7 @@ def test_a_timeout_before_the_message_and_an_unreachable_server_are_retried(sett
     assert (unreachable.state, "refused" in unreachable.error) == ("queued", True)
 
 
-def test_an_untrusted_certificate_stops_the_mail(settings: Any, tmp_path: Any) -> None:
+def test_an_untrusted_certificate_stops_the_mail(settings, tmp_path):
     with mail_server(settings, tls_context=tls_for(tmp_path, "127.0.0.1"), require_starttls=True) as running:
         settings.EMAIL_USE_TLS = True
         row = sent(a_reply())
@@ -180,7 +175,7 @@ def test_an_untrusted_certificate_stops_the_mail(settings: Any, tmp_path: Any) -
     assert not running.received
 
 
-def test_a_server_without_tls_gets_no_mail_that_wants_it(settings: Any, server: MailServer) -> None:
+def test_a_server_without_tls_gets_no_mail_that_wants_it(settings, server):
     settings.EMAIL_USE_TLS = True
 
     row = sent(a_reply())
@@ -189,7 +184,7 @@ def test_a_server_without_tls_gets_no_mail_that_wants_it(settings: Any, server: 
     assert not server.received
 
 
-def test_a_task_sends_further_messages_that_are_due(server: MailServer) -> None:
+def test_a_task_sends_further_messages_that_are_due(server):
     first, *others = [a_reply() for _ in range(3)]
 
     dispatch(first.pk)
@@ -198,12 +193,12 @@ def test_a_task_sends_further_messages_that_are_due(server: MailServer) -> None:
     assert len(server.received) == 1 + len(others)
 
 
-def test_a_slow_worker_that_lost_its_lease_sends_nothing(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_worker_that_lost_its_lease_sends_nothing(settings, monkeypatch):
     row = a_reply()
     with mail_server(settings) as server:
         opening = smtp._open
 
-        def open_late(backend: BaseEmailBackend) -> None:
+        def open_late(backend):
             """Let another worker take over the dispatch meanwhile."""
             Dispatch.objects.filter(pk=row.pk).update(next_attempt_at=timezone.now() + timedelta(hours=1))
             opening(backend)
@@ -215,11 +210,11 @@ def test_a_slow_worker_that_lost_its_lease_sends_nothing(settings: Any, monkeypa
     assert (row.state, row.begun_at, len(server.received)) == ("queued", None, 0)
 
 
-def test_an_answer_after_the_lease_decides(server: MailServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_after_the_lease_decides(server, monkeypatch):
     row = a_reply()
     transmit = smtp._transmit
 
-    def slowly(connection: Any, octets: bytes) -> None:
+    def slowly(connection, octets):
         transmit(connection, octets)
         Dispatch.objects.filter(pk=row.pk).update(next_attempt_at=timezone.now())
         dispatch(row.pk)  # by another worker
@@ -231,10 +226,7 @@ def test_an_answer_after_the_lease_decides(server: MailServer, monkeypatch: pyte
     assert outcome(sent(row)) == ("sent", False, "")
 
 
-# A person
-
-
-def test_only_a_person_sends_a_failed_message_again(server: MailServer) -> None:
+def test_only_a_person_sends_a_failed_message_again(server):
     server.drops = True
     row = sent(a_reply())
     server.drops = False
@@ -249,7 +241,7 @@ def test_only_a_person_sends_a_failed_message_again(server: MailServer) -> None:
     assert change.changes["state"] == ["failed: outcome unknown", "queued"]
 
 
-def test_a_sent_message_is_not_sent_again_unless_it_bounced(server: MailServer) -> None:
+def test_a_sent_message_is_not_sent_again_unless_it_bounced(server):
     row = sent(a_reply())
 
     with pytest.raises(Conflict):
@@ -263,7 +255,7 @@ def test_a_sent_message_is_not_sent_again_unless_it_bounced(server: MailServer) 
     assert (row.condition, row.bounced_at) == ("queued", None)
 
 
-def test_a_person_sends_a_mail_to_a_corrected_address(server: MailServer) -> None:
+def test_a_person_sends_a_mail_to_a_corrected_address(server):
     server.rcpt_answers["jan@client.example"] = "550 No such user"
     row = sent(a_reply())
     with pytest.raises(Invalid):
@@ -292,7 +284,7 @@ def content_of(server: MailServer) -> bytes:
 
 
 @pytest.mark.parametrize("address", ["a..b@mobile.example", ".a.@mobile.example", "jan@xn--w-uga1v8h.example"])
-def test_a_server_is_given_unusual_addresses_as_they_are(address: str, settings: Any) -> None:
+def test_a_server_is_given_unusual_addresses_as_they_are(address, settings):
     with mail_server(settings) as server:
         row = sent_to(address)
 
@@ -301,7 +293,7 @@ def test_a_server_is_given_unusual_addresses_as_they_are(address: str, settings:
     assert f"To: {address}\r\n".encode() in content_of(server)
 
 
-def test_non_ascii_local_parts_need_smtputf8(settings: Any) -> None:
+def test_non_ascii_local_parts_need_smtputf8(settings):
     with mail_server(settings, enable_SMTPUTF8=True) as server:
         row = sent_to("jóźef@żółw.example", copies=["jan@client.example", "zoë@client.example"])
 
@@ -313,7 +305,7 @@ def test_non_ascii_local_parts_need_smtputf8(settings: Any) -> None:
     assert f"Cc: {cc}\r\n".encode() in content_of(server)
 
 
-def test_a_server_without_smtputf8_fails_the_mail_with_the_reason(settings: Any) -> None:
+def test_a_server_without_smtputf8_fails_the_mail_with_the_reason(settings):
     with mail_server(settings) as server:
         row = sent_to("jóźef@klient.example")
 
@@ -321,7 +313,7 @@ def test_a_server_without_smtputf8_fails_the_mail_with_the_reason(settings: Any)
     assert row.error == "SMTPUTF8 not supported by server: its address has letters that this mail server cannot send to"
 
 
-def test_a_refused_address_of_another_script_is_named_as_it_was_given(settings: Any) -> None:
+def test_a_refused_address_of_another_script_is_named_as_it_was_given(settings):
     with mail_server(settings, enable_SMTPUTF8=True) as server:
         server.rcpt_answers["jóźef@xn--w-uga1v8h.example"] = "550 unknown"
         row = sent_to("jóźef@żółw.example", copies=["jan@client.example"])
@@ -329,7 +321,7 @@ def test_a_refused_address_of_another_script_is_named_as_it_was_given(settings: 
     assert (row.state, row.refused) == ("sent", {"jóźef@żółw.example": "550 unknown"})
 
 
-def test_without_a_server_the_file_names_the_address(settings: Any, tmp_path: Any) -> None:
+def test_without_a_server_the_file_names_the_address(settings, tmp_path):
     settings.EMAIL_BACKEND, settings.EMAIL_FILE_PATH = "django.core.mail.backends.filebased.EmailBackend", tmp_path
 
     sent_to("jóźef@klient.example")

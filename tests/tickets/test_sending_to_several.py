@@ -39,7 +39,7 @@ def envelopes(server: MailServer) -> list[list[str]]:
     return [envelope.rcpt_tos for envelope in server.received]
 
 
-def test_only_temporarily_refused_recipients_are_retried(server: MailServer) -> None:
+def test_only_temporarily_refused_recipients_are_retried(server):
     server.rcpt_answers["eva@client.example"] = BUSY
     row = sent(a_reply())
     assert (row.state, row.condition) == ("queued", "sent, but not yet to eva@client.example")
@@ -55,7 +55,7 @@ def test_only_temporarily_refused_recipients_are_retried(server: MailServer) -> 
     assert server.mails[0]["Message-ID"] == server.mails[1]["Message-ID"]
 
 
-def test_temporarily_refused_recipients_wait_longer_each_time_and_fail_at_last(server: MailServer) -> None:
+def test_temporarily_refused_recipients_wait_longer_each_time_and_fail_at_last(server):
     server.rcpt_answers["eva@client.example"] = BUSY
     row = a_reply()
 
@@ -73,7 +73,7 @@ def test_temporarily_refused_recipients_wait_longer_each_time_and_fail_at_last(s
     assert due_now() == []
 
 
-def test_finally_refused_recipients_are_not_retried(server: MailServer) -> None:
+def test_finally_refused_recipients_are_not_retried(server):
     server.rcpt_answers |= {"eva@client.example": BUSY, "gone@client.example": GONE}
     row = sent(a_reply())
     waiting = (row.state, row.refused, row.condition)
@@ -87,7 +87,7 @@ def test_finally_refused_recipients_are_not_retried(server: MailServer) -> None:
     assert row.condition == "sent, but not to gone@client.example"
 
 
-def test_finally_refused_recipients_are_left_out_if_none_was_accepted(server: MailServer) -> None:
+def test_finally_refused_recipients_are_left_out_if_none_was_accepted(server):
     server.rcpt_answers |= dict.fromkeys(ALL, BUSY) | {"gone@client.example": GONE}
     row = sent(a_reply())
     assert (row.state, row.accepted, row.condition) == ("queued", [], "waits for another attempt")
@@ -98,7 +98,7 @@ def test_finally_refused_recipients_are_left_out_if_none_was_accepted(server: Ma
     assert (row.state, row.condition, set(row.refused)) == ("failed", "failed", set(ALL))
 
 
-def test_a_person_sends_it_again_to_refused_recipients(server: MailServer) -> None:
+def test_a_person_sends_it_again_to_refused_recipients(server):
     server.rcpt_answers["gone@client.example"] = GONE
     row = sent(a_reply())
     assert row.may_be_resent
@@ -114,7 +114,7 @@ def test_a_person_sends_it_again_to_refused_recipients(server: MailServer) -> No
         resend(row, ACTOR)
 
 
-def test_a_corrected_address_replaces_a_refused_one_and_is_none_that_accepted_the_mail(server: MailServer) -> None:
+def test_a_corrected_address_replaces_a_refused_one_and_is_none_that_accepted_the_mail(server):
     server.rcpt_answers["jan@client.example"] = GONE
     row = sent(a_reply())
 
@@ -128,7 +128,7 @@ def test_a_corrected_address_replaces_a_refused_one_and_is_none_that_accepted_th
 
 
 @pytest.mark.parametrize("answer", ["451 Not now", "552 Too large"])
-def test_a_later_refusal_does_not_concern_accepted_recipients(server: MailServer, answer: str) -> None:
+def test_a_later_refusal_does_not_concern_accepted_recipients(server, answer):
     server.rcpt_answers["eva@client.example"] = BUSY
     row = sent(a_reply())
     server.rcpt_answers.clear()
@@ -145,7 +145,7 @@ def test_a_later_refusal_does_not_concern_accepted_recipients(server: MailServer
     assert (row.state, row.error) == ("sent", "")
 
 
-def test_after_an_unknown_outcome_accepted_recipients_get_no_second_mail(server: MailServer) -> None:
+def test_after_an_unknown_outcome_accepted_recipients_get_no_second_mail(server):
     server.rcpt_answers["eva@client.example"] = BUSY
     row = sent(a_reply())
     server.rcpt_answers.clear()
@@ -161,7 +161,7 @@ def test_after_an_unknown_outcome_accepted_recipients_get_no_second_mail(server:
     assert (row.state, row.condition) == ("sent", "sent")
 
 
-def test_a_repeated_address_gets_one_mail(server: MailServer) -> None:
+def test_a_repeated_address_gets_one_mail(server):
     row = a_reply()
     Dispatch.objects.filter(pk=row.pk).update(copies=["Jan@client.example", "eva@client.example"])
     row.refresh_from_db()
@@ -171,7 +171,7 @@ def test_a_repeated_address_gets_one_mail(server: MailServer) -> None:
     assert envelopes(server) == [ALL[:2]]
 
 
-def test_a_refused_international_domain_is_recognised(server: MailServer) -> None:
+def test_a_refused_international_domain_is_recognised(server):
     row = a_reply()
     Dispatch.objects.filter(pk=row.pk).update(copies=["jan@zażółć.example"])
     server.rcpt_answers["jan@xn--za-6ja4f8n1l.example"] = GONE
@@ -182,7 +182,7 @@ def test_a_refused_international_domain_is_recognised(server: MailServer) -> Non
     assert (row.accepted, list(row.refused)) == (["jan@client.example"], ["jan@zażółć.example"])
 
 
-def test_only_a_bounced_recipient_is_sent_it_again(server: MailServer) -> None:
+def test_only_a_bounced_recipient_is_sent_it_again(server):
     row = sent(a_reply())
 
     record_bounce(row, ACTOR, "552 Mailbox full", ["EVA@client.example", "unknown@client.example"])
@@ -197,7 +197,7 @@ def test_only_a_bounced_recipient_is_sent_it_again(server: MailServer) -> None:
     assert (row.state, row.bounced_at, row.condition) == ("sent", None, "sent")
 
 
-def test_a_bounce_does_not_stop_the_waiting_recipients(server: MailServer) -> None:
+def test_a_bounce_does_not_stop_the_waiting_recipients(server):
     server.rcpt_answers["eva@client.example"] = BUSY
     row = sent(a_reply())
 
@@ -209,7 +209,7 @@ def test_a_bounce_does_not_stop_the_waiting_recipients(server: MailServer) -> No
     assert (row.state, row.condition, list(row.refused)) == ("sent", "bounced", ["gone@client.example"])
 
 
-def test_accepted_recipients_are_in_no_envelope_after_a_worker_died(server: MailServer) -> None:
+def test_accepted_recipients_are_in_no_envelope_after_a_worker_died(server):
     server.rcpt_answers["eva@client.example"] = BUSY
     row = sent(a_reply())
     # The server had begun to receive the message when the worker died.

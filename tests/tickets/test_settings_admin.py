@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from callcentre.core.encryption import decrypt
-from tests.backoffice import errors_of, inputs_of, messages_of, page_of, staff, superuser
+from tests.backoffice import errors_of, inputs_of, page_of, staff, superuser
 from tests.tickets.factories import (
     CannedReplyFactory,
     CustomerFactory,
@@ -30,9 +30,6 @@ def add(model):
 def raw(row, column):
     """Return the row as stored."""
     return type(row).objects.extra(select={"raw": column}).get(pk=row.pk).raw
-
-
-# Statuses
 
 
 def test_a_status_is_deleted_unless_it_is_used_or_the_last_of_its_kind():
@@ -116,9 +113,6 @@ def test_a_field_without_values_gets_another_type_and_is_not_deleted():
     assert client.post(page_of(field, "delete"), {"post": "yes"}).status_code == 403
 
 
-# Companies
-
-
 def test_a_company_is_added_renamed_and_found():
     client = superuser()
 
@@ -200,19 +194,6 @@ def test_opening_hours_are_set_with_their_queue():
     queue.refresh_from_db()
     assert str(queue.opening_hours.get()) == "Monday 08:00–16:00"
     assert queue.first_response_minutes == 120
-
-
-@pytest.mark.parametrize(("action", "expected"), [("activate", True), ("deactivate", False)])
-def test_queues_are_switched_from_the_list(action, expected):
-    queues = [TicketQueueFactory(is_active=not expected), TicketQueueFactory(is_active=expected)]
-
-    response = superuser().act(list_of("ticketqueue"), action, *queues, apply="1")
-
-    assert messages_of(response) == [f"1 queue {action}d."]
-    assert set(TicketQueue.objects.values_list("is_active", flat=True)) == {expected}
-
-
-# Canned replies and marketplaces
 
 
 def test_a_canned_reply_is_of_one_queue_or_of_any():

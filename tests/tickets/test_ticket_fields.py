@@ -17,7 +17,7 @@ from tickets.models.customer_fields import FORM_FIELDS
 from tickets.verbs.customers import merge_customers
 
 
-def test_composed_statements() -> None:
+def test_composed_statements():
     statements = {
         "Read tickets": api_rows.TICKETS,
         "Read their messages": api_rows.MESSAGES,
@@ -31,7 +31,7 @@ def test_composed_statements() -> None:
     )
 
 
-def test_accepted_names_of_each_input() -> None:
+def test_accepted_names_of_each_input():
     choices = {"user_login", "customer_id", "ticket_queue_id", "category_id", "status_id", "substatus_id"}
     both = choices | {"subject", "from", "tags", "custom_fields"}
     assert TicketEditInput.plan().keys() == both
@@ -44,14 +44,14 @@ def test_accepted_names_of_each_input() -> None:
 OTHERS = {"id", "created_at", "updated_at", "custom_fields", "merged_into_id"}
 
 
-def test_each_column_of_a_customer_is_in_the_table_of_fields() -> None:
+def test_each_column_of_a_customer_is_in_the_table_of_fields():
     columns = {field.attname for field in Customer._meta.concrete_fields}
 
     assert columns == {field.name for field in FORM_FIELDS} | OTHERS
 
 
 @pytest.mark.django_db
-def test_a_merge_takes_over_every_column_that_is_empty_at_the_target() -> None:
+def test_a_merge_takes_over_every_column_that_is_empty_at_the_target():
     written = {field.name: f"of the source {field.row}" for field in FORM_FIELDS if field.name != "company_id"}
     written |= {"time_zone": "Europe/Warsaw", "company_id": CompanyFactory().pk}
     source = CustomerFactory(**written)
@@ -67,5 +67,5 @@ def test_a_merge_takes_over_every_column_that_is_empty_at_the_target() -> None:
     ]
 
 
-def test_each_kind_of_a_status_has_a_meaning() -> None:
+def test_each_kind_of_a_status_has_a_meaning():
     assert set(TicketStatus.MEANINGS) == set(TicketStatus.Kind)

@@ -1,15 +1,12 @@
 """GET /tickets: each filter alone, in every spelling, and combined; order, pages, count."""
 
-from collections.abc import Callable
 from datetime import datetime
 from itertools import pairwise
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 from django.conf import settings
 
-from tests.conftest import ApiClient
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import (
     CompanyFactory,
@@ -31,10 +28,10 @@ def at(text: str) -> datetime:
 
 
 @pytest.fixture
-def subjects(api: ApiClient) -> Callable[[str], list[str]]:
+def subjects(api):
     """Return a function that lists the subjects a query of GET /tickets finds, and checks the count."""
 
-    def found(query: str) -> list[str]:
+    def found(query):
         response = api.get(f"/api/tickets?{query}")
         assert response.status_code == 200, response.content
         answer = response.json()
@@ -45,7 +42,7 @@ def subjects(api: ApiClient) -> Callable[[str], list[str]]:
 
 
 @pytest.fixture
-def world(db: None) -> dict[str, Any]:
+def world(db):
     """Create three tickets with different values: `a` (the oldest), `b` and `c`."""
     fields = {
         "order_number": CustomFieldFactory(name="order_number"),
@@ -159,7 +156,7 @@ def world(db: None) -> dict[str, Any]:
         ("source=&customer_id=&status_id[]=&custom_fields[]=x&colour=red", "abc"),
     ],
 )
-def test_each_filter(query: str, found: str, world: dict[str, Any], subjects: Callable[[str], list[str]]) -> None:
+def test_each_filter(query, found, world, subjects):
     ids = {
         "company": world["company"].pk,
         "customer": world["customer"].pk,
@@ -183,11 +180,11 @@ def test_each_filter(query: str, found: str, world: dict[str, Any], subjects: Ca
         (" create_date , -update_date ", "abc"),
     ],
 )
-def test_order_of_tickets(order: str, found: str, world: dict[str, Any], subjects: Callable[[str], list[str]]) -> None:
+def test_order_of_tickets(order, found, world, subjects):
     assert subjects(f"order={order}") == list(found)
 
 
-def test_second_field_of_the_order_decides_between_equals(subjects: Callable[[str], list[str]]) -> None:
+def test_second_field_of_the_order_decides_between_equals(subjects):
     born = at("2026-01-01 10:00")
     for subject, day in (("early", "2026-01-02"), ("late", "2026-01-03")):
         TicketFactory(subject=subject, created_at=born, updated_at=at(day))
@@ -217,14 +214,14 @@ def test_second_field_of_the_order_decides_between_equals(subjects: Callable[[st
         ("custom_fields[order_number]=%00", 100016, "custom_fields"),
     ],
 )
-def test_malformed_parameter_is_refused(query: str, code: int, field: str, api: ApiClient) -> None:
+def test_malformed_parameter_is_refused(query, code, field, api):
     response = api.get(f"/api/tickets?{query}")
 
     assert response.status_code == 400
     assert [(error["code"], error["field"]) for error in response.json()["errors"]] == [(code, field)]
 
 
-def test_all_malformed_parameters_are_reported_together(api: ApiClient) -> None:
+def test_all_malformed_parameters_are_reported_together(api):
     response = api.get("/api/tickets?limit=0&offset=x&order=name&customer_id=x&include_custom_fields=perhaps")
 
     fields = {error["field"] for error in response.json()["errors"]}
@@ -232,7 +229,7 @@ def test_all_malformed_parameters_are_reported_together(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "source=email", "order=create_date", "order=-create_date", "order=update_date"])
-def test_pages_of_tickets_of_one_instant_are_complete(query: str, api: ApiClient) -> None:
+def test_pages_of_tickets_of_one_instant_are_complete(query, api):
     instant = at("2026-01-01 10:00")
     TicketFactory.create_batch(7, queue=TicketQueueFactory(), created_at=instant, updated_at=instant)
 
@@ -246,7 +243,7 @@ def test_pages_of_tickets_of_one_instant_are_complete(query: str, api: ApiClient
     assert set(ids) == set(Ticket.objects.values_list("pk", flat=True))
 
 
-def test_page_has_at_most_a_hundred_tickets(api: ApiClient) -> None:
+def test_page_has_at_most_a_hundred_tickets(api):
     TicketFactory.create_batch(101, queue=TicketQueueFactory())
 
     for query, entries in (("", 100), ("limit=500", 100), ("limit=100", 100), ("limit=2", 2), ("offset=100", 1)):

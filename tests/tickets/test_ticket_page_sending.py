@@ -5,7 +5,6 @@ from threading import Barrier, Thread
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
 from django.utils import timezone
 
 from tests.backoffice import BackOffice, inputs_of, messages_of, page_of, superuser
@@ -298,7 +297,7 @@ def test_two_presses_at_once_are_one_reply(committed_db):
     data = filled(clients[0], ticket, body="Once")
     barrier, statuses = Barrier(2), []
 
-    def press(client: Client) -> None:
+    def press(client):
         from django.db import connection
 
         try:

@@ -30,7 +30,7 @@ def listed(api: ApiClient, query: str = "") -> dict[str, Any]:
     return ticket
 
 
-def test_ticket_with_nothing_set(api: ApiClient) -> None:
+def test_ticket_with_nothing_set(api):
     ticket = TicketFactory(subject="S", sender="", created_at=BORN, updated_at=BORN)
 
     assert listed(api) == {
@@ -59,7 +59,7 @@ def test_ticket_with_nothing_set(api: ApiClient) -> None:
     assert listed(api, "include_custom_fields=true")["custom_fields"] == {}
 
 
-def test_ticket_with_everything_set(api: ApiClient) -> None:
+def test_ticket_with_everything_set(api):
     status = TicketStatus.objects.get(kind="closed")
     substatus = TicketSubstatus.objects.create(status=status, name="Solved")
     ticket = TicketFactory(
@@ -118,9 +118,7 @@ def test_ticket_with_everything_set(api: ApiClient) -> None:
         (timedelta(seconds=-30), "000:00:00", "00:00:00"),
     ],
 )
-def test_durations_count_from_the_creation_and_may_have_more_digits(
-    passed: timedelta, close_time: str, response_time: str, api: ApiClient
-) -> None:
+def test_durations_count_from_the_creation_and_may_have_more_digits(passed, close_time, response_time, api):
     TicketFactory(created_at=BORN, closed_at=BORN + passed, first_agent_responded_at=BORN + passed)
 
     ticket = listed(api)
@@ -128,7 +126,7 @@ def test_durations_count_from_the_creation_and_may_have_more_digits(
     assert (ticket["close_time"], ticket["first_agent_response_time"]) == (close_time, response_time)
 
 
-def test_durations_across_a_change_of_clocks(api: ApiClient) -> None:
+def test_durations_across_a_change_of_clocks(api):
     before = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)  # 02:30 in summer time, half an hour before 02:00 in winter time
     TicketFactory(created_at=before, closed_at=before + timedelta(hours=1))
 
@@ -138,7 +136,7 @@ def test_durations_across_a_change_of_clocks(api: ApiClient) -> None:
     assert ticket["close_time"] == "001:00:00"
 
 
-def test_messages_of_each_type_oldest_first(api: ApiClient) -> None:
+def test_messages_of_each_type_oldest_first(api):
     ticket = TicketFactory(created_at=BORN)
     anna = AgentFactory(login="anna")
     reply = MessageFactory(ticket=ticket, reply=True, agent=anna, created_at=BORN + timedelta(hours=2), ratings=[5])
@@ -163,7 +161,7 @@ def test_messages_of_each_type_oldest_first(api: ApiClient) -> None:
     assert api.get(f"/api/tickets/{ticket.pk}").json() == listed(api, "include_custom_fields=true")
 
 
-def test_messages_of_one_instant_are_ordered_by_id(api: ApiClient) -> None:
+def test_messages_of_one_instant_are_ordered_by_id(api):
     tickets = TicketFactory.create_batch(3, queue=TicketQueueFactory())
     for _ in range(4):
         for ticket in tickets:
@@ -175,7 +173,7 @@ def test_messages_of_one_instant_are_ordered_by_id(api: ApiClient) -> None:
         assert [message["body"] for message in ticket["messages"]] == [ticket["ticket_id"]] * 4
 
 
-def test_custom_fields_are_included_on_request(api: ApiClient) -> None:
+def test_custom_fields_are_included_on_request(api):
     order = CustomFieldFactory(name="order_number", order=4)
     weight = CustomFieldFactory(name="weight", type="number", order=3)
     CustomFieldFactory(name="day", type="date", order=2)
@@ -197,7 +195,7 @@ def test_custom_fields_are_included_on_request(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("ticket_id", ["0", "999999999", "99999999999999999999", "-1", "x", "1.5", "²", "1%00"])
-def test_unknown_ticket_is_404(ticket_id: str, api: ApiClient) -> None:
+def test_unknown_ticket_is_404(ticket_id, api):
     TicketFactory()
 
     assert api.get(f"/api/tickets/{ticket_id}").status_code == 404
@@ -205,7 +203,7 @@ def test_unknown_ticket_is_404(ticket_id: str, api: ApiClient) -> None:
         assert api.post(f"/api/tickets/{ticket_id}/{action}", {}).status_code == 404
 
 
-def test_list_statuses_categories_and_queues(api: ApiClient) -> None:
+def test_list_statuses_categories_and_queues(api):
     new = TicketStatus.objects.get(kind="new")
     substatus = TicketSubstatus.objects.create(status=new, name="Read")
     category = TicketCategory.objects.create(name="Parcels")

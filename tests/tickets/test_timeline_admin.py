@@ -47,7 +47,7 @@ def agent_of(client: BackOffice, **values: Any) -> Any:
     return AgentFactory(user=User.objects.get(pk=client.session["_auth_user_id"]), **values)
 
 
-def test_the_page_shows_entries_of_all_kinds_newest_first() -> None:
+def test_the_page_shows_entries_of_all_kinds_newest_first():
     customer, client = complete_customer(), superuser()
 
     assert timeline(client, customer) == ["rating", "attempt", "call", "chat", "ticket", "note"]
@@ -80,11 +80,11 @@ def test_the_page_shows_entries_of_all_kinds_newest_first() -> None:
         ("view_agent", ["note"]),
     ],
 )
-def test_a_kind_needs_the_permission_to_view_its_rows(right: str, seen: list[str]) -> None:
+def test_a_kind_needs_the_permission_to_view_its_rows(right, seen):
     assert timeline(staff("view_customer", right), complete_customer()) == seen
 
 
-def test_attempts_need_the_permission_to_view_attempts_of_campaigns() -> None:
+def test_attempts_need_the_permission_to_view_attempts_of_campaigns():
     customer, client = complete_customer(), staff("view_customer")
     user = User.objects.get(pk=client.session["_auth_user_id"])
     user.user_permissions.add(Permission.objects.get(codename="view_attempt", content_type__app_label="campaigns"))
@@ -92,7 +92,7 @@ def test_attempts_need_the_permission_to_view_attempts_of_campaigns() -> None:
     assert timeline(client, customer) == ["attempt", "note"]
 
 
-def test_a_kind_can_be_chosen_and_an_address_that_makes_no_sense_shows_the_newest_entries() -> None:
+def test_a_kind_can_be_chosen_and_an_address_that_makes_no_sense_shows_the_newest_entries():
     customer, client = complete_customer(), superuser()
 
     assert timeline(client, customer, kind="chat") == ["chat"]
@@ -101,7 +101,7 @@ def test_a_kind_can_be_chosen_and_an_address_that_makes_no_sense_shows_the_newes
         assert len(timeline(client, customer, **query)) == 6
 
 
-def test_older_entries_follow_on_further_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_older_entries_follow_on_further_pages(monkeypatch):
     monkeypatch.setattr(customer_pages, "PER_PAGE", 4)
     customer, client = complete_customer(), superuser()
     path = page_of(customer)
@@ -114,7 +114,7 @@ def test_older_entries_follow_on_further_pages(monkeypatch: pytest.MonkeyPatch) 
     assert client.values(f"{path}{second['timeline_newest'].removesuffix('#timeline')}")["timeline_older"]
 
 
-def test_an_agent_calls_a_number_from_the_page() -> None:
+def test_an_agent_calls_a_number_from_the_page():
     customer, client = complete_customer(), staff("view_customer")
     agent = agent_of(client, number="101")
     number = customer.numbers.get()
@@ -130,7 +130,7 @@ def test_an_agent_calls_a_number_from_the_page() -> None:
     assert (call.direction, call.state) == ("OUTBOUND", "queued")
 
 
-def test_an_agent_calls_only_numbers_of_the_customer_and_sees_the_customer() -> None:
+def test_an_agent_calls_only_numbers_of_the_customer_and_sees_the_customer():
     customer, other, client = complete_customer(), CustomerFactory(phone_numbers=["+48225550102"]), superuser()
     agent_of(client, number="101")
     path = reverse("admin:tickets_customer_call", args=[customer.pk])
@@ -144,7 +144,7 @@ def test_an_agent_calls_only_numbers_of_the_customer_and_sees_the_customer() -> 
 
 
 @pytest.mark.parametrize("values", [None, {"number": ""}, {"is_active": False, "number": "101"}])
-def test_a_user_without_a_phone_cannot_call(values: dict[str, Any] | None) -> None:
+def test_a_user_without_a_phone_cannot_call(values):
     customer, client = complete_customer(), superuser()
     if values is not None:
         agent_of(client, **values)
@@ -155,7 +155,7 @@ def test_a_user_without_a_phone_cannot_call(values: dict[str, Any] | None) -> No
     assert path not in client.page(page_of(customer))
 
 
-def test_an_agent_writes_to_a_customer() -> None:
+def test_an_agent_writes_to_a_customer():
     customer, client = complete_customer(), superuser()
     agent = agent_of(client, name="Anna", surname="Nowak")
     queue = TicketQueueFactory()
@@ -176,7 +176,7 @@ def test_an_agent_writes_to_a_customer() -> None:
     assert actions == ["TICKET_CREATED", "TICKET_AGENT_RESPONDED", "TICKET_UPDATED"]
 
 
-def test_a_mail_without_text_is_refused_and_opens_no_ticket() -> None:
+def test_a_mail_without_text_is_refused_and_opens_no_ticket():
     customer, client = complete_customer(), superuser()
     agent_of(client)
     before = Ticket.objects.count()
@@ -190,15 +190,7 @@ def test_a_mail_without_text_is_refused_and_opens_no_ticket() -> None:
     assert Ticket.objects.count() == before
 
 
-@pytest.mark.parametrize("right", ["view_customer", "add_ticket"])
-def test_writing_needs_the_rights_to_view_customers_and_to_open_tickets(right: str) -> None:
-    customer, client = complete_customer(), staff(right)
-    agent_of(client)
-
-    assert client.get(reverse("admin:tickets_customer_write", args=[customer.pk])).status_code == 403
-
-
-def test_a_new_ticket_begins_with_the_customer_and_the_address() -> None:
+def test_a_new_ticket_begins_with_the_customer_and_the_address():
     customer, client = complete_customer(), superuser()
     path = client.values(page_of(customer))["new_ticket_url"]
 
@@ -208,7 +200,7 @@ def test_a_new_ticket_begins_with_the_customer_and_the_address() -> None:
     assert "sender" in inputs_of(client.page(f"{reverse('admin:tickets_ticket_add')}?customer=film"))
 
 
-def test_the_result_of_an_attempt_and_its_record_are_shown() -> None:
+def test_the_result_of_an_attempt_and_its_record_are_shown():
     campaign, customer = CampaignFactory(name="Autumn sale"), CustomerFactory()
     status = campaign.statuses.order_by("id").last()
     attempt: Attempt = attempt_of(

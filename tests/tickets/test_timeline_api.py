@@ -1,6 +1,5 @@
 """The timeline of a customer in the API: order, pages, kinds, rights."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -85,7 +84,7 @@ def kinds(page: Any) -> list[str]:
     return [entry["kind"] for entry in page["result"]]
 
 
-def test_entries_of_all_kinds_are_in_one_order_and_kinds_can_be_chosen(api: ApiClient) -> None:
+def test_entries_of_all_kinds_are_in_one_order_and_kinds_can_be_chosen(api):
     customer = complete_customer()
     page = read(api, customer)
 
@@ -98,7 +97,7 @@ def test_entries_of_all_kinds_are_in_one_order_and_kinds_can_be_chosen(api: ApiC
     assert kinds(read(api, customer, kind="ticket")) == ["ticket"]
 
 
-def test_a_call_has_its_recordings_and_its_summary(api: ApiClient) -> None:
+def test_a_call_has_its_recordings_and_its_summary(api):
     customer = CustomerFactory()
     call = call_of(customer, AT, inbound=True, src="22 555 01 07", agent=AgentFactory(login="anna"))
     RecordingFactory(connection=call, ready=True)
@@ -125,7 +124,7 @@ def test_a_call_has_its_recordings_and_its_summary(api: ApiClient) -> None:
     }
 
 
-def test_an_attempt_has_its_outcome_and_its_result(api: ApiClient) -> None:
+def test_an_attempt_has_its_outcome_and_its_result(api):
     campaign, customer = CampaignFactory(code="SALES"), CustomerFactory()
     status = campaign.statuses.order_by("id").last()
     result = {"values": {"status_id": status.pk, "last_note": "In spring."}}
@@ -148,9 +147,7 @@ def test_an_attempt_has_its_outcome_and_its_result(api: ApiClient) -> None:
     }
 
 
-def test_an_attempt_is_one_entry_with_its_call_and_none_if_it_called_no_number(
-    api: ApiClient, api_client: Callable[..., ApiClient]
-) -> None:
+def test_an_attempt_is_one_entry_with_its_call_and_none_if_it_called_no_number(api, api_client):
     customer = CustomerFactory()
     attempt_of(customer, AT)
     nobody = CustomerFactory()
@@ -171,20 +168,16 @@ def test_an_attempt_is_one_entry_with_its_call_and_none_if_it_called_no_number(
         ("agents:read", ["note"]),
     ],
 )
-def test_a_kind_needs_the_right_to_read_its_rows(
-    right: str, seen: list[str], api_client: Callable[..., ApiClient]
-) -> None:
+def test_a_kind_needs_the_right_to_read_its_rows(right, seen, api_client):
     assert kinds(read(api_client("customers:read", right), complete_customer())) == seen
 
 
-def test_recordings_and_summaries_of_attempts_need_the_right_to_read_calls(
-    api: ApiClient, api_client: Callable[..., ApiClient]
-) -> None:
+def test_recordings_and_summaries_of_attempts_need_the_right_to_read_calls(api, api_client):
     customer = CustomerFactory()
     call = attempt_of(customer, AT).connection_id
     RecordingFactory(connection_id=call, connection=None, name="1.1", started_at=AT, state="ready")
 
-    def recordings(client: ApiClient) -> list[str]:
+    def recordings(client):
         return [name for entry in read(client, customer)["result"] for name in entry["attempt"]["recordings"]]
 
     assert recordings(api) == ["1.1.wav"]
@@ -192,7 +185,7 @@ def test_recordings_and_summaries_of_attempts_need_the_right_to_read_calls(
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5])
-def test_pages_neither_repeat_nor_skip_entries_of_one_instant(api: ApiClient, limit: int) -> None:
+def test_pages_neither_repeat_nor_skip_entries_of_one_instant(api, limit):
     customer = CustomerFactory(email="jan@client.example")
     for at in (AT, AT, minutes(1)):
         note_of(customer, at)
@@ -214,7 +207,7 @@ def test_pages_neither_repeat_nor_skip_entries_of_one_instant(api: ApiClient, li
     assert found == everything
 
 
-def test_an_entry_that_comes_meanwhile_shifts_no_page(api: ApiClient) -> None:
+def test_an_entry_that_comes_meanwhile_shifts_no_page(api):
     customer = CustomerFactory()
     notes = [note_of(customer, minutes(number)) for number in range(4)]
     first = read(api, customer, limit=2)
@@ -225,7 +218,7 @@ def test_an_entry_that_comes_meanwhile_shifts_no_page(api: ApiClient) -> None:
     assert [entry["id"] for entry in second["result"]] == [str(note.pk) for note in reversed(notes[:2])]
 
 
-def test_the_entries_of_merged_customers_are_those_of_the_customer(api: ApiClient) -> None:
+def test_the_entries_of_merged_customers_are_those_of_the_customer(api):
     source, target = complete_customer(), CustomerFactory()
     merge_customers(source, target, ACTOR)
     # As if the call began during the merge.
@@ -235,7 +228,7 @@ def test_the_entries_of_merged_customers_are_those_of_the_customer(api: ApiClien
     assert read(api, source) == read(api, target)
 
 
-def test_a_customer_without_address_has_neither_chats_without_address_nor_entries_of_others(api: ApiClient) -> None:
+def test_a_customer_without_address_has_neither_chats_without_address_nor_entries_of_others(api):
     complete_customer()
     ChatFactory(client_email="")
 
@@ -243,7 +236,7 @@ def test_a_customer_without_address_has_neither_chats_without_address_nor_entrie
 
 
 @pytest.mark.parametrize("before", ["x", "1", "1.note", "1.film.2", "1.note.-2", "1.chat.2", "9" * 18 + ".note.2"])
-def test_a_place_that_is_no_place_is_refused_with_all_other_faults(api: ApiClient, before: str) -> None:
+def test_a_place_that_is_no_place_is_refused_with_all_other_faults(api, before):
     answer = api.get(f"/api/customers/{CustomerFactory().pk}/timeline?limit=x&kind=film&before={before}")
 
     assert answer.status_code == 400
@@ -252,7 +245,7 @@ def test_a_place_that_is_no_place_is_refused_with_all_other_faults(api: ApiClien
 
 
 @pytest.mark.slow("writes many rows")
-def test_the_query_count_is_constant(api: ApiClient) -> None:
+def test_the_query_count_is_constant(api):
     customer = CustomerFactory(email="jan@client.example")
     for number in range(30):
         at = timezone.now() - timedelta(minutes=number)

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection, transaction
 
 from tests.backoffice import page_of, superuser
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.telephony.callers import CALLER, HOTLINE, call_in
 from tests.telephony.conftest import heard, switch  # noqa: F401  (fixtures)
 from tests.telephony.factories import AgentFactory, QueueFactory
@@ -33,7 +33,7 @@ def told() -> list[tuple[str, dict[str, Any]]]:
 # Mail
 
 
-def test_first_mail_of_an_unknown_sender_creates_a_customer_that_the_second_finds() -> None:
+def test_first_mail_of_an_unknown_sender_creates_a_customer_that_the_second_finds():
     TicketQueueFactory()
 
     taken(a_mail())
@@ -61,7 +61,7 @@ def test_first_mail_of_an_unknown_sender_creates_a_customer_that_the_second_find
         (f"{'x' * 60}@{'client.' * 10}example", f"{'x' * 60}@{'client.' * 10}example"[:100]),
     ],
 )
-def test_surname_is_the_name_in_the_mail_or_the_address(sender: str, surname: str) -> None:
+def test_surname_is_the_name_in_the_mail_or_the_address(sender, surname):
     TicketQueueFactory()
 
     taken(a_mail(From=sender))
@@ -69,7 +69,7 @@ def test_surname_is_the_name_in_the_mail_or_the_address(sender: str, surname: st
     assert [customer.surname for customer in Customer.objects.all()] == [surname]
 
 
-def test_sender_of_a_merged_customer_is_known() -> None:
+def test_sender_of_a_merged_customer_is_known():
     TicketQueueFactory()
     old, new = CustomerFactory(email="jan@client.example"), CustomerFactory()
     merge_customers(old, new, ACTOR)
@@ -79,7 +79,7 @@ def test_sender_of_a_merged_customer_is_known() -> None:
     assert (Ticket.objects.get().customer, Customer.objects.count()) == (new, 2)
 
 
-def test_mail_creates_no_customer_if_the_setting_is_off() -> None:
+def test_mail_creates_no_customer_if_the_setting_is_off():
     create_customers(False)
     TicketQueueFactory()
 
@@ -99,7 +99,7 @@ def test_mail_creates_no_customer_if_the_setting_is_off() -> None:
     ],
     ids=["a machine", "an agent", "a newsletter", "a list that takes no mail"],
 )
-def test_senders_that_do_not_become_customers(headers: dict[str, str]) -> None:
+def test_senders_that_do_not_become_customers(headers):
     AgentFactory(email="anna@us.example")
     TicketQueueFactory()
 
@@ -109,7 +109,7 @@ def test_senders_that_do_not_become_customers(headers: dict[str, str]) -> None:
     assert not Customer.objects.exists()
 
 
-def test_sender_through_a_group_becomes_a_customer() -> None:
+def test_sender_through_a_group_becomes_a_customer():
     TicketQueueFactory()
     group = {"List_Unsubscribe": "<https://group.example/1>", "List_Post": "<mailto:help@us.example>"}
 
@@ -118,7 +118,7 @@ def test_sender_through_a_group_becomes_a_customer() -> None:
     assert Customer.objects.get() == Ticket.objects.get().customer
 
 
-def test_mail_that_cannot_be_stored_creates_no_customer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mail_that_cannot_be_stored_creates_no_customer(monkeypatch):
     TicketQueueFactory(acknowledges=True)
     monkeypatch.setattr("tickets.mail.intake.acknowledge", lambda ticket: 1 / 0)
 
@@ -127,7 +127,7 @@ def test_mail_that_cannot_be_stored_creates_no_customer(monkeypatch: pytest.Monk
     assert told() == []
 
 
-def test_ticket_of_the_api_creates_no_customer(api: ApiClient) -> None:
+def test_ticket_of_the_api_creates_no_customer(api):
     TicketQueueFactory()
 
     api.post("/api/tickets", {"subject": "S", "body": "B", "from": "jan@client.example"})
@@ -136,11 +136,8 @@ def test_ticket_of_the_api_creates_no_customer(api: ApiClient) -> None:
     assert not Customer.objects.exists()
 
 
-# Calls
-
-
 @pytest.mark.usefixtures("switch")
-def test_first_call_from_an_unknown_number_creates_a_customer() -> None:
+def test_first_call_from_an_unknown_number_creates_a_customer():
     QueueFactory(number=HOTLINE)
 
     calls = [call_in("caller-1", "22 555 01 07"), call_in("caller-2", CALLER)]
@@ -153,7 +150,7 @@ def test_first_call_from_an_unknown_number_creates_a_customer() -> None:
 
 @pytest.mark.usefixtures("switch")
 @pytest.mark.parametrize("caller", ["", "anonymous", "+anonymous", "101", "x" * 300, "9" * 30, f"+{'9' * 30}"])
-def test_caller_without_a_public_number_does_not_become_a_customer(caller: str) -> None:
+def test_caller_without_a_public_number_does_not_become_a_customer(caller):
     QueueFactory(number=HOTLINE)
 
     assert call_in(caller=caller).customer_id is None
@@ -161,7 +158,7 @@ def test_caller_without_a_public_number_does_not_become_a_customer(caller: str) 
 
 
 @pytest.mark.usefixtures("switch")
-def test_call_creates_no_customer_if_the_setting_is_off() -> None:
+def test_call_creates_no_customer_if_the_setting_is_off():
     create_customers(False)
     QueueFactory(number=HOTLINE)
 
@@ -169,16 +166,13 @@ def test_call_creates_no_customer_if_the_setting_is_off() -> None:
     assert not Customer.objects.exists()
 
 
-# Concurrency
-
-
 @pytest.mark.usefixtures("committed_db")
 @pytest.mark.parametrize("turn", range(3))
-def test_concurrent_first_mails_of_one_sender_create_one_customer(turn: int) -> None:
+def test_concurrent_first_mails_of_one_sender_create_one_customer(turn):
     queue = TicketQueueFactory()
     addresses = ["jan@client.example", "JAN@client.example"] * 4
 
-    def open_for(address: str) -> Ticket:
+    def open_for(address):
         sent = {"sender": address, "sender_name": "Jan", "queue_id": queue.pk}
         return open_ticket(ACTOR, subject="S", body="B", may_create_customer=True, **sent).ticket
 
@@ -193,8 +187,8 @@ def test_concurrent_first_mails_of_one_sender_create_one_customer(turn: int) -> 
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_concurrent_first_calls_from_one_number_create_one_customer() -> None:
-    def call() -> Any:
+def test_concurrent_first_calls_from_one_number_create_one_customer():
+    def call():
         with transaction.atomic():
             return customer_of_caller("22 555 01 07", CALLER)
 
@@ -206,10 +200,10 @@ def test_concurrent_first_calls_from_one_number_create_one_customer() -> None:
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_first_mails_of_different_senders_do_not_wait_for_each_other() -> None:
+def test_first_mails_of_different_senders_do_not_wait_for_each_other():
     queue = TicketQueueFactory()
 
-    def open_for(number: int) -> Ticket:
+    def open_for(number):
         sent = {"sender": f"jan-{number}@client.example", "queue_id": queue.pk}
         return open_ticket(ACTOR, subject="S", body="B", may_create_customer=True, **sent).ticket
 
@@ -219,11 +213,8 @@ def test_first_mails_of_different_senders_do_not_wait_for_each_other() -> None:
     assert len({ticket.customer_id for ticket in results}) == Customer.objects.count() == 8
 
 
-# The setting
-
-
 @pytest.mark.usefixtures("plain_static")
-def test_change_the_setting_that_is_on_in_a_new_installation() -> None:
+def test_change_the_setting_that_is_on_in_a_new_installation():
     settings, client = CustomerSettings.objects.get(), superuser()
 
     client.submit(page_of(settings))
@@ -255,7 +246,7 @@ def ids(answer: Any, key: str) -> list[Any]:
     return [row[key] for row in answer.json()["result"]]
 
 
-def test_id_of_a_merged_customer_finds_the_tickets_of_the_other(api: ApiClient) -> None:
+def test_id_of_a_merged_customer_finds_the_tickets_of_the_other(api):
     old, current = merged()
     ticket = TicketFactory(customer=current)
     TicketFactory(of_customer=True)
@@ -276,16 +267,14 @@ def test_id_of_a_merged_customer_finds_the_tickets_of_the_other(api: ApiClient) 
         ("email=old@client.example&identifier=x", []),
     ],
 )
-def test_address_and_identifier_of_a_merged_customer_find_the_other(
-    query: str, expected: list[str], api: ApiClient
-) -> None:
+def test_address_and_identifier_of_a_merged_customer_find_the_other(query, expected, api):
     _old, current = merged()
     pks = {"current": current.pk, "other": CustomerFactory(email="Old@client.example").pk}
 
     assert ids(api.get(f"/api/customers?{query}"), "customer_id") == [pks[name] for name in expected]
 
 
-def test_tagged_reply_from_a_merged_address_joins_the_ticket() -> None:
+def test_tagged_reply_from_a_merged_address_joins_the_ticket():
     TicketQueueFactory()
     _old, current = merged()
     ticket = TicketFactory(customer=current, sender="shop@client.example")
@@ -305,7 +294,7 @@ def test_tagged_reply_from_a_merged_address_joins_the_ticket() -> None:
         ("/api/customers?identifier=OLD-1", "customer_merged_identifier"),
     ],
 )
-def test_look_ups_of_merged_customers_use_an_index(path: str, look_up: str, api: ApiClient, monkeypatch: Any) -> None:
+def test_look_ups_of_merged_customers_use_an_index(path, look_up, api, monkeypatch):
     old, _current = merged()
     # Among a few rows, each index costs the same.
     TicketFactory.create_batch(40)
@@ -313,7 +302,7 @@ def test_look_ups_of_merged_customers_use_an_index(path: str, look_up: str, api:
         cursor.execute("ANALYZE tickets_ticket")
     statements: list[tuple[str, Any]] = []
 
-    def keep(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+    def keep(execute, sql, params, many, context):
         statements.append((sql, params))
         return execute(sql, params, many, context)
 

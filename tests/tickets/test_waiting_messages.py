@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
 from tests.conftest import ACTOR
@@ -21,7 +20,7 @@ def a_reply() -> Dispatch:
     return Dispatch.objects.get(message=message)
 
 
-def test_a_message_that_waits_for_long_is_said_unless_some_have_got_it(client: Client) -> None:
+def test_a_message_that_waits_for_long_is_said_unless_some_have_got_it(client):
     assert client.get("/health/mail").json()["status"] == "ok"
     row = a_reply()
     assert client.get("/health/mail").status_code == 200
@@ -38,7 +37,7 @@ def test_a_message_that_waits_for_long_is_said_unless_some_have_got_it(client: C
     assert client.get("/health/mail").status_code == 200
 
 
-def test_messages_that_wait_and_that_failed_are_counted(client: Client) -> None:
+def test_messages_that_wait_and_that_failed_are_counted(client):
     a_reply()
     failed = a_reply()
     Dispatch.objects.filter(pk=failed.pk).update(state="failed", next_attempt_at=None)
@@ -50,7 +49,7 @@ def test_messages_that_wait_and_that_failed_are_counted(client: Client) -> None:
     assert 'callcentre_messages_waiting{way="marketplace"} 0.0' in text
 
 
-def test_the_health_page_does_not_name_an_unread_mailbox(client: Client) -> None:
+def test_the_health_page_does_not_name_an_unread_mailbox(client):
     TicketQueueFactory()
     queue = TicketQueueFactory(imap_host="mail.us.example", read_at=timezone.now())
     assert client.get("/health/mail").status_code == 200
@@ -63,7 +62,7 @@ def test_the_health_page_does_not_name_an_unread_mailbox(client: Client) -> None
     assert set(response.json()) == {"status", "error"}
 
 
-def test_mailboxes_and_the_quarantine_are_measured(client: Client) -> None:
+def test_mailboxes_and_the_quarantine_are_measured(client):
     queue = TicketQueueFactory(imap_host="mail.us.example")
     for number, outcome in enumerate(["received", "quarantined", "quarantined", "stored"]):
         ReceivedMail.objects.create(sha256=str(number), size=1, outcome=outcome)

@@ -7,7 +7,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.backoffice import errors_of, page_of, shown, staff, superuser
-from tests.conftest import ACTOR
 from tests.statements import few_statements
 from tests.webhooks.due import history
 from tests.webhooks.factories import (
@@ -20,7 +19,6 @@ from tests.webhooks.factories import (
 from webhooks.admin.forms import GROUPS
 from webhooks.event_types import EventType
 from webhooks.models import Webhook
-from webhooks.verbs.webhooks import edit_webhook, rotate_secret
 
 LIST = reverse("admin:webhooks_webhook_changelist")
 ADD = reverse("admin:webhooks_webhook_add")
@@ -32,11 +30,6 @@ INDEX = reverse("admin:index")
 QUERIES_OF_PAGE = 14
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "local_receivers")]
-
-
-@pytest.mark.parametrize("object_id", ["abc", "6/nothing", "999999", "9" * 30])
-def test_an_address_of_no_webhook_leads_to_the_front_page(object_id):
-    assert superuser().get(f"{LIST}{object_id}/change/").status_code == 302
 
 
 # Health
@@ -170,7 +163,6 @@ def test_a_webhook_is_added_by_the_verb():
     ("field", "value", "error"),
     [
         ("subscription_url", "http://10.0.0.1/", "Webhooks are not sent to this network."),
-        ("subscription_url", "ftp://crm.invalid/", "The address must start with http:// or https://."),
         (
             "subscription_url",
             "http://user:pass@crm.invalid/",
@@ -222,23 +214,6 @@ def test_another_address_needs_the_password_again_and_resets_the_health():
     client.submit(page_of(webhook), subscription_url="http://127.0.0.1:9/third", forget_credentials="on")
     changed.refresh_from_db()
     assert (changed.subscription_url, changed.http_auth_password) == ("http://127.0.0.1:9/third", "")
-
-
-def test_pages_show_no_secret():
-    webhook = WebhookFactory(http_auth_user="the-user", http_auth_password="the-pass")
-    rotate_secret(webhook, ACTOR)
-    edit_webhook(webhook, ACTOR, http_auth_user="the-user2")
-    delivery = AttemptFactory(delivery__webhook=webhook).delivery
-    client = superuser()
-
-    paths = [INDEX, LIST, DELIVERIES, ATTEMPTS, page_of(webhook), page_of(delivery), page_of(webhook, "show_secret")]
-    pages = "".join(client.page(path) for path in [*paths, reverse("admin:webhooks_webhookchange_changelist")])
-
-    for text in (webhook.secret, webhook.previous_secret, "the-user", "the-pass"):
-        assert text not in pages
-
-
-# The front page
 
 
 def test_the_front_page_shows_failing_receivers_first_and_else_that_all_is_well_below_the_rest():

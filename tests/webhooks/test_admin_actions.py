@@ -7,7 +7,7 @@ from django.db import IntegrityError
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.backoffice import errors_of, inputs_of, messages_of, page_of, staff, superuser
+from tests.backoffice import errors_of, inputs_of, messages_of, page_of, superuser
 from tests.conftest import ACTOR
 from tests.webhooks.due import history
 from tests.webhooks.factories import (
@@ -121,32 +121,6 @@ def test_an_action_says_that_another_person_removed_the_webhook_meanwhile(name, 
 
     assert response.status_code == 302
     assert "Something else changed at the same time; try again." in messages_of(response)
-
-
-@pytest.mark.parametrize("name", ACTIONS)
-def test_a_user_with_view_permission_cannot_act(name):
-    webhook = WebhookFactory(http_auth_password="pass")
-    client = staff("view_webhook", "view_delivery")
-    before = history(webhook)
-
-    page = client.page(page_of(webhook))
-    response = client.post(page_of(webhook, name), {})
-
-    assert response.status_code == 403
-    assert page_of(webhook, name) not in page
-    assert "new_password" not in page
-    assert history(webhook) == before
-
-
-def test_a_user_with_view_permission_cannot_resend():
-    delivery = DeliveryFactory(failed=True)
-    client = staff("view_delivery")
-
-    client.act(DELIVERIES, "resend_selected", delivery)
-    response = client.post(f"{DELIVERIES}{delivery.pk}/resend/")
-
-    delivery.refresh_from_db()
-    assert (response.status_code, delivery.state) == (403, "failed")
 
 
 # Sending again

@@ -1,6 +1,5 @@
 """Registrations over the API."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -8,9 +7,8 @@ import pytest
 from django.utils import timezone
 
 from callcentre.core.errors import ErrorCode
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.webhooks.factories import DeliveryFactory, WebhookFactory
-from tests.webhooks.sending import Resolve
 from webhooks.event_types import EventType
 from webhooks.models import Delivery, Webhook
 from webhooks.signing import is_secret
@@ -31,11 +29,11 @@ def faults(response: Any) -> list[tuple[str, int]]:
 # Registration
 
 
-def test_a_retried_registration_looks_the_name_up_before_its_transaction(api: ApiClient, resolve: Resolve) -> None:
+def test_a_retried_registration_looks_the_name_up_before_its_transaction(api, resolve):
     asked = resolve("receiver.example", ["93.184.215.14"])
     resolve("inside.example", ["10.0.0.1"])
 
-    def register(host: str) -> Any:
+    def register(host):
         body = BODY | {"subscription_url": f"https://{host}/hook"}
         return api.post("/api/webhooks", body, HTTP_IDEMPOTENCY_KEY=host)
 
@@ -46,7 +44,7 @@ def test_a_retried_registration_looks_the_name_up_before_its_transaction(api: Ap
     assert Webhook.objects.count() == 1
 
 
-def test_a_webhook_is_answered_as_the_interface_shows_it(api: ApiClient) -> None:
+def test_a_webhook_is_answered_as_the_interface_shows_it(api):
     response = api.post("/api/webhooks", BODY | {"http_auth_user": "anna", "http_auth_password": " geheim "})
 
     webhook = Webhook.objects.get()
@@ -62,7 +60,7 @@ def test_a_webhook_is_answered_as_the_interface_shows_it(api: ApiClient) -> None
     assert webhook.history.get().actor_name == "all"
 
 
-def test_unset_credentials_are_empty_strings_and_an_action_named_twice_is_one(api: ApiClient) -> None:
+def test_unset_credentials_are_empty_strings_and_an_action_named_twice_is_one(api):
     actions = ["AGENT_FREE", "TICKET_CREATED", "AGENT_FREE"]
     body = api.post("/api/webhooks", BODY | {"http_auth_user": None, "actions": actions}).json()
 
@@ -71,9 +69,7 @@ def test_unset_credentials_are_empty_strings_and_an_action_named_twice_is_one(ap
 
 @pytest.mark.parametrize("default", ["json", "form"])
 @pytest.mark.parametrize("sent", [{}, {"format": None}, {"format": ""}, {"format": "json"}, {"format": "form"}])
-def test_the_format_is_that_of_the_setting_unless_one_is_asked_for(
-    sent: dict[str, Any], default: str, api: ApiClient, settings: Any
-) -> None:
+def test_the_format_is_that_of_the_setting_unless_one_is_asked_for(sent, default, api, settings):
     assert settings.WEBHOOK_DEFAULT_FORMAT == "json"
     settings.WEBHOOK_DEFAULT_FORMAT = default
 
@@ -82,7 +78,7 @@ def test_the_format_is_that_of_the_setting_unless_one_is_asked_for(
     assert Webhook.objects.get().format == (sent.get("format") or default)
 
 
-def test_a_given_secret_is_used_and_can_be_read(api: ApiClient) -> None:
+def test_a_given_secret_is_used_and_can_be_read(api):
     secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
     response = api.post("/api/webhooks", BODY | {"secret": secret})
 
@@ -93,7 +89,7 @@ def test_a_given_secret_is_used_and_can_be_read(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("sent", [{}, {"secret": None}, {"secret": ""}])
-def test_a_secret_is_created_if_none_is_given(sent: dict[str, Any], api: ApiClient) -> None:
+def test_a_secret_is_created_if_none_is_given(sent, api):
     api.post("/api/webhooks", BODY | sent)
 
     assert is_secret(Webhook.objects.get().secret)
@@ -130,9 +126,7 @@ def test_a_secret_is_created_if_none_is_given(sent: dict[str, Any], api: ApiClie
         ({"secret": "whsec_" + "A" * 100}, "secret", ErrorCode.TOO_LONG),
     ],
 )
-def test_a_fault_names_its_field_and_registers_nothing(
-    sent: dict[str, Any], field: str, code: ErrorCode, api: ApiClient, settings: Any
-) -> None:
+def test_a_fault_names_its_field_and_registers_nothing(sent, field, code, api, settings):
     settings.WEBHOOK_ALLOWED_NETWORKS = []
 
     response = api.post("/api/webhooks", BODY | sent)
@@ -141,15 +135,13 @@ def test_a_fault_names_its_field_and_registers_nothing(
     assert Webhook.objects.count() == 0
 
 
-def test_all_faults_come_at_once(api: ApiClient) -> None:
+def test_all_faults_come_at_once(api):
     response = api.post("/api/webhooks", {"actions": ["NO"], "http_auth_user": "a:b", "format": "xml"})
 
     assert {field for field, _ in faults(response)} == {"actions.0", "subscription_url", "http_auth_user", "format"}
 
 
-def test_a_name_with_a_private_address_is_refused_and_an_unknown_name_accepted(
-    api: ApiClient, settings: Any, resolve: Resolve
-) -> None:
+def test_a_name_with_a_private_address_is_refused_and_an_unknown_name_accepted(api, settings, resolve):
     settings.WEBHOOK_ALLOWED_NETWORKS = []
     resolve("intranet.client.example", ["192.168.1.7"])
     resolve("not-yet.client.example", [])
@@ -161,14 +153,14 @@ def test_a_name_with_a_private_address_is_refused_and_an_unknown_name_accepted(
     assert accepted.status_code == 201
 
 
-def test_a_network_that_the_setting_allows_is_accepted(api: ApiClient, local_receivers: None) -> None:
+def test_a_network_that_the_setting_allows_is_accepted(api, local_receivers):
     assert api.post("/api/webhooks", BODY | {"subscription_url": "http://127.0.0.1:9/"}).status_code == 201
 
 
 # Events of one webhook
 
 
-def test_a_removed_webhook_vanishes_at_once(api: ApiClient, enqueued: list[Any]) -> None:
+def test_a_removed_webhook_vanishes_at_once(api, enqueued):
     webhook, kept = WebhookFactory.create_batch(2)
 
     assert api.delete(f"/api/webhooks/{webhook.pk}").status_code == 204
@@ -182,11 +174,11 @@ def test_a_removed_webhook_vanishes_at_once(api: ApiClient, enqueued: list[Any])
 
 
 @pytest.mark.parametrize("webhook_id", ["0", "-1", "1.5", "abc", "٣", "9" * 18, "9" * 400, "1e3"])
-def test_an_id_that_is_none_is_404(webhook_id: str, api: ApiClient) -> None:
+def test_an_id_that_is_none_is_404(webhook_id, api):
     assert api.delete(f"/api/webhooks/{webhook_id}").status_code == 404
 
 
-def test_no_cache_keeps_an_answer_that_holds_a_secret(api: ApiClient) -> None:
+def test_no_cache_keeps_an_answer_that_holds_a_secret(api):
     body = BODY | {"http_auth_user": "anna", "http_auth_password": "geheim"}
     made = api.post("/api/webhooks", body, HTTP_IDEMPOTENCY_KEY="once")
     again = api.post("/api/webhooks", body, HTTP_IDEMPOTENCY_KEY="once")
@@ -198,7 +190,7 @@ def test_no_cache_keeps_an_answer_that_holds_a_secret(api: ApiClient) -> None:
     assert [answer["Cache-Control"] for answer in answers] == ["no-store"] * 5
 
 
-def test_reading_the_secret_is_logged_once_an_hour(api: ApiClient, api_client: Callable[..., ApiClient]) -> None:
+def test_reading_the_secret_is_logged_once_an_hour(api, api_client):
     webhook, other = WebhookFactory(), api_client("webhooks:write", login="other")
     path = f"/api/webhooks/{webhook.pk}/secret"
 
@@ -211,7 +203,7 @@ def test_reading_the_secret_is_logged_once_an_hour(api: ApiClient, api_client: C
     assert list(seen) == ["all", "other", "all"]
 
 
-def test_one_webhook_is_read_with_all_fields(api: ApiClient) -> None:
+def test_one_webhook_is_read_with_all_fields(api):
     webhook = WebhookFactory(subscription_url=URL, format="form", http_auth_user="anna", http_auth_password="geheim")
     disable_webhook(webhook, ACTOR, Webhook.Reason.GONE)
 
@@ -227,7 +219,7 @@ def test_one_webhook_is_read_with_all_fields(api: ApiClient) -> None:
     }
 
 
-def test_a_program_disables_and_enables(api: ApiClient, enqueued: list[Any]) -> None:
+def test_a_program_disables_and_enables(api, enqueued):
     webhook = WebhookFactory()
     DeliveryFactory(webhook=webhook)
 
@@ -244,7 +236,7 @@ def test_a_program_disables_and_enables(api: ApiClient, enqueued: list[Any]) -> 
     assert [change.actor_name for change in webhook.history.order_by("-id")[:2]] == ["all", "all"]
 
 
-def test_a_program_sends_a_test_event(api: ApiClient, enqueued: list[Any]) -> None:
+def test_a_program_sends_a_test_event(api, enqueued):
     webhook, _other = WebhookFactory.create_batch(2)
 
     assert api.post(f"/api/webhooks/{webhook.pk}/test").status_code == 204
@@ -255,7 +247,7 @@ def test_a_program_sends_a_test_event(api: ApiClient, enqueued: list[Any]) -> No
     assert enqueued == [("webhooks.deliver", webhook.pk)]
 
 
-def test_actions_are_listed_with_examples(api: ApiClient) -> None:
+def test_actions_are_listed_with_examples(api):
     actions = api.get("/api/webhooks/actions").json()
 
     assert [one["action"] for one in actions] == EventType.values
@@ -263,20 +255,3 @@ def test_actions_are_listed_with_examples(api: ApiClient) -> None:
         example = one["example"]
         assert example["action"] == one["action"]
         assert {"action", "date", "event_id", "sequence"} < example.keys()
-
-
-@pytest.mark.parametrize("right", ["webhooks:read", "*:read"])
-def test_the_right_to_read_webhooks_changes_none_and_shows_no_secret(
-    right: str, api_client: Callable[..., ApiClient]
-) -> None:
-    webhook = WebhookFactory()
-    reader, path = api_client(right), f"/api/webhooks/{webhook.pk}"
-    before = list(webhook.history.values_list("action"))
-
-    answers = [reader.get("/api/webhooks"), reader.get(f"{path}/secret")]
-    answers += [reader.post(f"{path}/disable"), reader.delete(path)]
-
-    assert [answer.status_code for answer in answers] == [200, 403, 403, 403]
-    assert webhook.secret not in answers[1].content.decode()
-    assert Webhook.objects.get().is_active
-    assert list(webhook.history.values_list("action")) == before

@@ -8,7 +8,6 @@ import pytest
 from django.utils import timezone
 from standardwebhooks import Webhook as Verifier
 
-from callcentre.core.actor import Actor
 from tests.conftest import ACTOR
 from tests.webhooks.due import database_now, delivered, due, make_due, registered
 from tests.webhooks.factories import WebhookFactory
@@ -24,7 +23,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("local_receivers", 
 # Giving up
 
 
-def test_410_disables_at_once_and_keeps_the_rest_of_the_batch(enqueued: list[Any]) -> None:
+def test_410_disables_at_once_and_keeps_the_rest_of_the_batch(enqueued):
     webhook, running = delivered(answers(410, 200), 5, turns=2)
 
     assert len(running.requests) == 1
@@ -36,9 +35,7 @@ def test_410_disables_at_once_and_keeps_the_rest_of_the_batch(enqueued: list[Any
 
 @pytest.mark.parametrize("status", [500, 404])
 @pytest.mark.parametrize(("hours", "is_active"), [(119, True), (121, False)])
-def test_five_days_of_nothing_but_failures_disable(
-    hours: int, is_active: bool, status: int, enqueued: list[Any]
-) -> None:
+def test_five_days_of_nothing_but_failures_disable(hours, is_active, status, enqueued):
     since = timezone.now() - timedelta(hours=hours)
 
     webhook, _running = delivered(always(status), failing_since=since, failures_in_a_row=50)
@@ -48,7 +45,7 @@ def test_five_days_of_nothing_but_failures_disable(
     assert (("webhooks.notify_disabled", webhook.pk) in enqueued) is not is_active
 
 
-def test_a_success_among_failures_begins_the_five_days_anew() -> None:
+def test_a_success_among_failures_begins_the_five_days_anew():
     """A receiver that takes most and refuses one at the end of each batch has not failed for five days."""
     webhook, _running = delivered(answers(200, 200, 500), 3, failing_since=timezone.now() - timedelta(days=6))
 
@@ -58,7 +55,7 @@ def test_a_success_among_failures_begins_the_five_days_anew() -> None:
     assert timezone.now() - webhook.failing_since < timedelta(minutes=1)
 
 
-def test_a_success_ends_failing_and_pause() -> None:
+def test_a_success_ends_failing_and_pause():
     since = timezone.now() - timedelta(days=3)
 
     webhook, running = delivered(always(), 3, failing_since=since, failures_in_a_row=9, open_until=timezone.now())
@@ -70,7 +67,7 @@ def test_a_success_ends_failing_and_pause() -> None:
 # Circuit breaker
 
 
-def test_five_failures_in_a_row_pause_a_receiver() -> None:
+def test_five_failures_in_a_row_pause_a_receiver():
     webhook, running = delivered(always(500), 20, turns=2)
 
     assert len(running.requests) == FAILURES_TO_OPEN
@@ -80,16 +77,14 @@ def test_five_failures_in_a_row_pause_a_receiver() -> None:
 
 
 @pytest.mark.parametrize("status", [300, 302, 304, 408, 429, 500, 503, 599])
-def test_an_answer_that_does_not_concern_the_event_is_a_failure_of_the_receiver_and_the_first_no_pause(
-    status: int,
-) -> None:
+def test_an_answer_that_does_not_concern_the_event_is_a_failure_of_the_receiver_and_the_first_no_pause(status):
     webhook, _running = delivered(always(status))
 
     assert (webhook.failures_in_a_row, webhook.open_until) == (1, None)
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 422, 499])
-def test_another_4xx_is_the_answer_to_one_event_and_the_others_go_on(status: int) -> None:
+def test_another_4xx_is_the_answer_to_one_event_and_the_others_go_on(status):
     webhook, running = delivered(always(status), 20)
 
     assert len(running.requests) == 20
@@ -99,14 +94,14 @@ def test_another_4xx_is_the_answer_to_one_event_and_the_others_go_on(status: int
     assert webhook.failing_since is not None
 
 
-def test_a_4xx_between_failures_of_the_receiver_ends_their_row() -> None:
+def test_a_4xx_between_failures_of_the_receiver_ends_their_row():
     webhook, running = delivered(answers(*[500, 500, 500, 500, 404] * 3, 200), 16)
 
     assert len(running.requests) == 16
     assert (webhook.failures_in_a_row, webhook.failing_since) == (0, None)
 
 
-def test_a_failing_receiver_that_answers_4xx_is_sent_the_rest() -> None:
+def test_a_failing_receiver_that_answers_4xx_is_sent_the_rest():
     since = timezone.now() - timedelta(days=1)
 
     webhook, running = delivered(always(422), 5, failing_since=since, failures_in_a_row=9)
@@ -115,7 +110,7 @@ def test_a_failing_receiver_that_answers_4xx_is_sent_the_rest() -> None:
     assert (webhook.failures_in_a_row, webhook.open_until, webhook.failing_since) == (0, None, since)
 
 
-def test_a_receiver_without_answer_is_paused_at_once(settings: Any) -> None:
+def test_a_receiver_without_answer_is_paused_at_once(settings):
     settings.WEBHOOK_TIMEOUT_SECONDS = 1
 
     webhook, running = delivered(silent, 20)
@@ -125,7 +120,7 @@ def test_a_receiver_without_answer_is_paused_at_once(settings: Any) -> None:
     assert list(webhook.attempts.values_list("status", "error")) == [(None, "timeout")]
 
 
-def test_pauses_grow_up_to_five_minutes() -> None:
+def test_pauses_grow_up_to_five_minutes():
     webhook: Webhook = WebhookFactory(subscription_url="http://127.0.0.1:9/nobody")
     due(webhook, 12)
     pauses = []
@@ -139,7 +134,7 @@ def test_pauses_grow_up_to_five_minutes() -> None:
     assert pauses == [5, 10, 20, 40, 80, 160, 300, 300, 300, 300]
 
 
-def test_after_a_pause_one_delivery_tries_and_the_others_follow_its_success() -> None:
+def test_after_a_pause_one_delivery_tries_and_the_others_follow_its_success():
     with receiver(always()) as running:
         webhook = registered(running, failures_in_a_row=7, open_until=timezone.now() - timedelta(minutes=1))
         due(webhook, 10)
@@ -150,7 +145,7 @@ def test_after_a_pause_one_delivery_tries_and_the_others_follow_its_success() ->
     assert len(running.requests) == 10
 
 
-def test_a_paused_or_disabled_or_removed_webhook_is_sent_nothing() -> None:
+def test_a_paused_or_disabled_or_removed_webhook_is_sent_nothing():
     with receiver(always()) as running:
         paused = registered(running, open_until=timezone.now() + timedelta(minutes=1))
         disabled, removed = registered(running), registered(running)
@@ -177,9 +172,7 @@ def after_each_batch(monkeypatch: pytest.MonkeyPatch, size: int, act: Callable[[
 
 
 @pytest.mark.parametrize("verb", [disable_webhook, remove_webhook])
-def test_a_webhook_that_is_disabled_or_removed_while_it_is_sent_to_gets_no_further_batch(
-    verb: Callable[[Webhook, Actor], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_webhook_that_is_disabled_or_removed_while_it_is_sent_to_gets_no_further_batch(verb, monkeypatch):
     after_each_batch(monkeypatch, 2, lambda webhook: verb(webhook, ACTOR))
 
     _webhook, running = delivered(always(), 6)
@@ -187,7 +180,7 @@ def test_a_webhook_that_is_disabled_or_removed_while_it_is_sent_to_gets_no_furth
     assert len(running.requests) == 2
 
 
-def test_a_secret_that_is_rotated_while_deliveries_run_signs_the_next_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_secret_that_is_rotated_while_deliveries_run_signs_the_next_batch(monkeypatch):
     new: list[str] = []
     after_each_batch(monkeypatch, 1, lambda webhook: new.append(rotate_secret(webhook, ACTOR)))
 

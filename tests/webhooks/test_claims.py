@@ -12,7 +12,7 @@ from tests.conftest import ACTOR
 from tests.serving import at_once
 from tests.webhooks.due import database_now, delivered, due, ids, make_due, pks, registered, reread
 from tests.webhooks.factories import WebhookFactory
-from tests.webhooks.receivers import Peer, always, receiver
+from tests.webhooks.receivers import always, receiver
 from webhooks import delivery_worker
 from webhooks.delivery_worker import Claimed, Result, deliver
 from webhooks.models import Attempt, Delivery, Webhook
@@ -36,7 +36,7 @@ SELECT n, %s, 'waiting', n %% 2, n %% 2 = 1, now() + (n - 1000) * interval '1 se
 """
 
 
-def test_a_batch_takes_so_many_and_leases_them() -> None:
+def test_a_batch_takes_so_many_and_leases_them():
     webhook = WebhookFactory(healthy=True)
     due(webhook, delivery_worker.BATCH + 5)
 
@@ -57,9 +57,7 @@ def store(webhook: Webhook, delivery: Claimed, status: int, left: Sequence[Claim
     delivery_worker._store(webhook, [result], left, int(status >= 500))
 
 
-def test_events_that_were_never_tried_go_before_retries_that_have_waited_longer(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_events_that_were_never_tried_go_before_retries_that_have_waited_longer(monkeypatch):
     monkeypatch.setattr(delivery_worker, "BATCH", 4)
     webhook = WebhookFactory(healthy=True)
     yesterday = timezone.now() - timedelta(days=1)
@@ -71,7 +69,7 @@ def test_events_that_were_never_tried_go_before_retries_that_have_waited_longer(
 
 
 @pytest.mark.parametrize("is_sent_again", [False, True])
-def test_failed_deliveries_and_those_that_a_person_has_sent_again_go_behind_untried_events(is_sent_again: bool) -> None:
+def test_failed_deliveries_and_those_that_a_person_has_sent_again_go_behind_untried_events(is_sent_again):
     webhook, _running = delivered(always(404), healthy=True)
     failed = webhook.deliveries.get()
     if is_sent_again:
@@ -82,7 +80,7 @@ def test_failed_deliveries_and_those_that_a_person_has_sent_again_go_behind_untr
     assert claimed_ids(webhook) == pks([untried, failed])
 
 
-def test_a_failing_receiver_is_tried_with_the_oldest_event_that_was_never_tried() -> None:
+def test_a_failing_receiver_is_tried_with_the_oldest_event_that_was_never_tried():
     webhook = WebhookFactory(failing=True, healthy=True)
     due(webhook, at=timezone.now() - timedelta(days=1), attempt_count=1, is_retry=True)
     oldest, *_ = due(webhook, 3)
@@ -90,7 +88,7 @@ def test_a_failing_receiver_is_tried_with_the_oldest_event_that_was_never_tried(
     assert claimed_ids(webhook) == [oldest.pk]
 
 
-def test_a_claim_reads_rows_by_indexes_alone() -> None:
+def test_a_claim_reads_rows_by_indexes_alone():
     webhook = WebhookFactory(healthy=True)
     with connection.cursor() as cursor:
         cursor.execute(MANY_WAITING, [webhook.pk])
@@ -106,7 +104,7 @@ def test_a_claim_reads_rows_by_indexes_alone() -> None:
     assert "Seq Scan" not in plan
 
 
-def test_deliveries_of_a_dead_worker_are_due_after_the_lease_with_all_attempts() -> None:
+def test_deliveries_of_a_dead_worker_are_due_after_the_lease_with_all_attempts():
     with receiver(always()) as running:
         webhook = registered(running)
         due(webhook, 3)
@@ -122,7 +120,7 @@ def test_deliveries_of_a_dead_worker_are_due_after_the_lease_with_all_attempts()
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_a_worker_after_its_lease_does_not_overwrite_another_worker() -> None:
+def test_a_worker_after_its_lease_does_not_overwrite_another_worker():
     webhook = WebhookFactory(healthy=True)
     due(webhook, 2)
     late = delivery_worker._claim(webhook)
@@ -139,7 +137,7 @@ def test_a_worker_after_its_lease_does_not_overwrite_another_worker() -> None:
     assert (first.attempt_count, second.attempt_count) == (1, 0)
 
 
-def test_a_success_after_the_lease_counts() -> None:
+def test_a_success_after_the_lease_counts():
     webhook = WebhookFactory(healthy=True)
     due(webhook)
     (late,) = delivery_worker._claim(webhook)
@@ -151,7 +149,7 @@ def test_a_success_after_the_lease_counts() -> None:
     assert webhook.deliveries.get().state == "succeeded"
 
 
-def test_deliveries_pruned_while_sending_leave_no_attempts() -> None:
+def test_deliveries_pruned_while_sending_leave_no_attempts():
     webhook = WebhookFactory(healthy=True)
     due(webhook)
     (claimed,) = delivery_worker._claim(webhook)
@@ -162,8 +160,8 @@ def test_deliveries_pruned_while_sending_leave_no_attempts() -> None:
     assert Attempt.objects.count() == 0
 
 
-def test_unsent_deliveries_of_a_stopping_worker_are_due_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    def script(peer: Peer) -> None:
+def test_unsent_deliveries_of_a_stopping_worker_are_due_at_once(monkeypatch):
+    def script(peer):
         while peer.request():
             if len(peer.receiver.requests) == 2:
                 monkeypatch.setattr("celery.worker.state.should_stop", 0)
@@ -175,13 +173,13 @@ def test_unsent_deliveries_of_a_stopping_worker_are_due_at_once(monkeypatch: pyt
     assert webhook.deliveries.waiting().filter(attempt_count=0, next_attempt_at__lte=timezone.now()).count() == 8
 
 
-def test_a_delivery_that_cannot_be_made_leaves_the_results_of_those_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_delivery_that_cannot_be_made_leaves_the_results_of_those_before_it(monkeypatch):
     with receiver(always()) as running:
         webhook = registered(running)
         deliveries = due(webhook, 4)
         send = delivery_worker._send
 
-        def fail_at_third(webhook: Webhook, delivery: delivery_worker.Claimed) -> delivery_worker.Result:
+        def fail_at_third(webhook, delivery):
             if delivery.id == deliveries[2].pk:
                 raise ValueError
             return send(webhook, delivery)
@@ -196,7 +194,7 @@ def test_a_delivery_that_cannot_be_made_leaves_the_results_of_those_before_it(mo
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_workers_at_one_queue_never_send_one_delivery_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_at_one_queue_never_send_one_delivery_twice(monkeypatch):
     monkeypatch.setattr(delivery_worker, "slots", Slots(bound=24, per_origin=8, for_suspects=8))
     monkeypatch.setattr(delivery_worker, "BATCH", 7)
     with receiver(always()) as running:

@@ -5,22 +5,18 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.webhooks.receivers import Peer, Receiver, Script, always, receiver, tls_for
-from tests.webhooks.sending import Resolve, post
+from tests.webhooks.receivers import Receiver, Script, always, receiver, tls_for
+from tests.webhooks.sending import post
 from webhooks.transport.sender import Sender
 from webhooks.transport.targets import check_target
 
 # Addresses are checked and pinned
 
 
-def test_a_name_that_turns_to_this_machine_after_its_registration_is_not_connected_to(
-    resolve: Resolve, settings: Any
-) -> None:
+def test_a_name_that_turns_to_this_machine_after_its_registration_is_not_connected_to(resolve, settings):
     settings.WEBHOOK_ALLOWED_NETWORKS = []
     settings.WEBHOOK_TIMEOUT_SECONDS = 30
     with receiver(always()) as running:
@@ -33,7 +29,7 @@ def test_a_name_that_turns_to_this_machine_after_its_registration_is_not_connect
     assert running.connections == 0
 
 
-def test_the_address_that_was_checked_is_the_one_connected_to(sender: Sender, resolve: Resolve) -> None:
+def test_the_address_that_was_checked_is_the_one_connected_to(sender, resolve):
     asked = resolve("once.example", ["127.0.0.1"])
     with receiver(always()) as running:
         outcomes = [post(sender, running.at("once.example")) for _ in range(3)]
@@ -43,9 +39,7 @@ def test_the_address_that_was_checked_is_the_one_connected_to(sender: Sender, re
     assert running.requests[0].headers["host"] == f"once.example:{running.port}"
 
 
-def test_two_paths_of_a_receiver_share_a_connection_and_each_request_has_its_own_path_and_credentials(
-    sender: Sender,
-) -> None:
+def test_two_paths_of_a_receiver_share_a_connection_and_each_request_has_its_own_path_and_credentials(sender):
     with receiver(always()) as running:
         sender.send(running.at("127.0.0.1", "/orders?key=1"), {"webhook-id": "1"}, b"{}", ("one", "a"))
         sender.send(running.at("127.0.0.1", "/tickets"), {"webhook-id": "2"}, b"{}")
@@ -60,7 +54,7 @@ def test_two_paths_of_a_receiver_share_a_connection_and_each_request_has_its_own
     assert ["authorization" in request.headers for request in running.requests] == [True, False, True]
 
 
-def test_one_forbidden_address_among_others_stops_the_connection(sender: Sender, resolve: Resolve) -> None:
+def test_one_forbidden_address_among_others_stops_the_connection(sender, resolve):
     resolve("mixed.example", ["127.0.0.1", "10.0.0.1"])
     with receiver(always()) as running:
         outcome = post(sender, running.at("mixed.example"))
@@ -78,7 +72,7 @@ def failure_of(sender: Sender, url: str) -> str:
 
 
 @pytest.mark.parametrize("host", ["receiver.example", "Receiver.Example", "receiver.example."])
-def test_a_certificate_for_the_name_is_trusted(sender: Sender, resolve: Resolve, tmp_path: Path, host: str) -> None:
+def test_a_certificate_for_the_name_is_trusted(sender, resolve, tmp_path, host):
     resolve(host.lower(), ["127.0.0.1"])
     asked_for = []
     tls = tls_for(tmp_path, "receiver.example")
@@ -92,9 +86,7 @@ def test_a_certificate_for_the_name_is_trusted(sender: Sender, resolve: Resolve,
 
 
 @pytest.mark.parametrize("host", ["other.example", "127.0.0.1"])
-def test_a_certificate_for_another_host_is_a_failure(
-    sender: Sender, resolve: Resolve, tmp_path: Path, host: str
-) -> None:
+def test_a_certificate_for_another_host_is_a_failure(sender, resolve, tmp_path, host):
     resolve("other.example", ["127.0.0.1"])
     with receiver(always(), tls_for(tmp_path, "receiver.example")) as running:
         assert failure_of(sender, running.at(host)) == "tls: the certificate is for another host"
@@ -102,7 +94,7 @@ def test_a_certificate_for_another_host_is_a_failure(
     assert running.requests == []
 
 
-def test_a_certificate_of_an_unknown_authority_is_a_failure(tmp_path: Path) -> None:
+def test_a_certificate_of_an_unknown_authority_is_a_failure(tmp_path):
     sender = Sender(timeout=60, allowed_networks=["127.0.0.0/8"])
     with receiver(always(), tls_for(tmp_path, "127.0.0.1")) as running:
         assert failure_of(sender, running.url) == "tls: unable to get local issuer certificate"
@@ -110,8 +102,8 @@ def test_a_certificate_of_an_unknown_authority_is_a_failure(tmp_path: Path) -> N
     assert running.requests == []
 
 
-def test_a_receiver_without_tls_is_a_failure(sender: Sender) -> None:
-    def script(peer: Peer) -> None:
+def test_a_receiver_without_tls_is_a_failure(sender):
+    def script(peer):
         peer.sock.recv(10_000)
         peer.answer(400, b"plain HTTP")
 
@@ -120,8 +112,8 @@ def test_a_receiver_without_tls_is_a_failure(sender: Sender) -> None:
 
 
 @pytest.mark.parametrize("is_reset", [False, True])
-def test_a_receiver_that_hangs_up_in_the_handshake_is_a_failure(sender: Sender, is_reset: bool) -> None:
-    def script(peer: Peer) -> None:
+def test_a_receiver_that_hangs_up_in_the_handshake_is_a_failure(sender, is_reset):
+    def script(peer):
         peer.sock.recv(100_000)
         if is_reset:
             peer.reset()
@@ -130,15 +122,6 @@ def test_a_receiver_that_hangs_up_in_the_handshake_is_a_failure(sender: Sender, 
         outcome = post(sender, running.url.replace("http:", "https:"))
 
     assert (outcome.status, outcome.error, outcome.has_begun) == (None, "reset", False)
-
-
-@pytest.mark.filterwarnings("ignore:ssl.TLSVersion:DeprecationWarning")
-def test_tls_too_old_is_a_failure(sender: Sender, tmp_path: Path) -> None:
-    tls = tls_for(tmp_path, "127.0.0.1")
-    tls.minimum_version = ssl.TLSVersion.TLSv1
-    tls.maximum_version = ssl.TLSVersion.TLSv1_1
-    with receiver(always(), tls) as running:
-        assert failure_of(sender, running.url).startswith("tls: ")
 
 
 # Connections
@@ -163,22 +146,22 @@ def _post_often(
         always(200, b"2\r\nok\r\n0\r\n\r\n", Transfer_Encoding="chunked"),
     ],
 )
-def test_a_connection_is_used_again(sender: Sender, script: Script, is_secure: bool, tmp_path: Path) -> None:
+def test_a_connection_is_used_again(sender, script, is_secure, tmp_path):
     _statuses, running = _post_often(sender, script, tls=tls_for(tmp_path, "127.0.0.1") if is_secure else None)
 
     assert (running.connections, len(running.requests)) == (1, 3)
 
 
-def test_a_connection_with_an_answer_left_on_it_is_not_used_again(sender: Sender) -> None:
+def test_a_connection_with_an_answer_left_on_it_is_not_used_again(sender):
     statuses, running = _post_often(sender, always(200, b"x" * 3000))
 
     assert (statuses, running.connections) == ([200] * 3, 3)
 
 
-def test_a_connection_closed_while_idle_is_replaced_without_a_failure(sender: Sender) -> None:
+def test_a_connection_closed_while_idle_is_replaced_without_a_failure(sender):
     closed = threading.Semaphore(0)
 
-    def script(peer: Peer) -> None:
+    def script(peer):
         peer.request()
         peer.answer()
         peer.sock.close()
@@ -196,9 +179,9 @@ def test_a_connection_closed_while_idle_is_replaced_without_a_failure(sender: Se
 @pytest.mark.parametrize("is_reset", [False, True])
 @pytest.mark.parametrize("is_secure", [False, True])
 def test_a_used_connection_that_closes_before_a_byte_of_the_answer_is_replaced_once(
-    sender: Sender, tmp_path: Path, is_secure: bool, is_reset: bool
-) -> None:
-    def script(peer: Peer) -> None:
+    sender, tmp_path, is_secure, is_reset
+):
+    def script(peer):
         peer.request()
         peer.answer()
         peer.request()
@@ -213,9 +196,9 @@ def test_a_used_connection_that_closes_before_a_byte_of_the_answer_is_replaced_o
 
 @pytest.mark.parametrize(("answer", "connections", "requests"), [(b"", 2, 3), (b"HTTP/1.1 200 OK\r\nContent-Le", 1, 2)])
 def test_neither_a_replacement_nor_a_connection_that_closes_within_the_answer_is_replaced(
-    answer: bytes, connections: int, requests: int, sender: Sender
-) -> None:
-    def script(peer: Peer) -> None:
+    answer, connections, requests, sender
+):
+    def script(peer):
         peer.request()
         if peer.number == 1:
             peer.answer()
@@ -229,10 +212,10 @@ def test_neither_a_replacement_nor_a_connection_that_closes_within_the_answer_is
     assert (running.connections, len(running.requests)) == (connections, requests)
 
 
-def test_an_unrequested_answer_is_not_read_as_the_next_one(sender: Sender) -> None:
+def test_an_unrequested_answer_is_not_read_as_the_next_one(sender):
     was_read, said = threading.Semaphore(0), threading.Semaphore(0)
 
-    def script(peer: Peer) -> None:
+    def script(peer):
         while peer.request():
             peer.answer()
             was_read.acquire(timeout=60)
@@ -250,7 +233,7 @@ def test_an_unrequested_answer_is_not_read_as_the_next_one(sender: Sender) -> No
     assert (statuses, running.connections) == ([200] * 3, 3)
 
 
-def test_a_connection_is_not_used_after_a_while(sender: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_is_not_used_after_a_while(sender, monkeypatch):
     monkeypatch.setattr("webhooks.transport.sender.IDLE_SECONDS", 1)
     with receiver(always()) as running:
         post(sender, running.url)
@@ -260,8 +243,8 @@ def test_a_connection_is_not_used_after_a_while(sender: Sender, monkeypatch: pyt
     assert running.connections == 2
 
 
-def test_threads_share_a_sender(sender: Sender) -> None:
-    def script(peer: Peer) -> None:
+def test_threads_share_a_sender(sender):
+    def script(peer):
         while request := peer.request():
             peer.answer(200, request.body)
 
@@ -275,7 +258,7 @@ def test_threads_share_a_sender(sender: Sender) -> None:
     assert len(first.requests) == len(second.requests) == 200
 
 
-def test_old_receivers_make_room_for_new_ones(sender: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_receivers_make_room_for_new_ones(sender, monkeypatch):
     monkeypatch.setattr("webhooks.transport.sender.MOST_IDLE", 1)
     with receiver(always()) as first, receiver(always()) as second:
         for running in (first, second, first):

@@ -59,25 +59,6 @@ def test_deliveries_and_attempts_are_found_by_their_event():
         assert shown(client.page(ATTEMPTS, q=term), attempt, other) == [attempt]
 
 
-@pytest.mark.parametrize("path", [EVENTS, DELIVERIES, ATTEMPTS])
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"q": "x" * 500},
-        {"q": "'; --"},
-        {"q": "9" * 30},
-        {"date_from": "nonsense"},
-        {"date_from": "2026-02-30"},
-        {"date_from": "0001-01-01", "date_to": "9999-12-31"},
-        {"p": "2"},
-    ],
-)
-def test_any_filter_value_answers_a_page(path, query):
-    AttemptFactory()
-
-    assert superuser().get(path, query).status_code in (200, 302)
-
-
 def test_deliveries_are_filtered_by_webhook_state_and_date():
     webhook = WebhookFactory()
     other = DeliveryFactory(succeeded=True, event__created_at=timezone.now() - timedelta(days=3))
@@ -192,13 +173,3 @@ def test_the_page_of_an_event_shows_its_action_what_is_sent_and_to_whom():
     assert "Łucja &lt;b&gt;" in page
     assert delivery.webhook.subscription_url in page
     assert re.search(r">\s*TEST\s*<", of_test)
-
-
-def test_events_deliveries_and_attempts_are_read_only():
-    attempt = AttemptFactory()
-    client = superuser()
-
-    for row in (attempt, attempt.delivery, attempt.delivery.event):
-        assert client.get(reverse(f"admin:webhooks_{row._meta.model_name}_add")).status_code == 403
-        assert client.post(page_of(row), {"x": 1}).status_code == 403
-        assert client.post(page_of(row, "delete"), {"post": "yes"}).status_code == 403

@@ -8,8 +8,6 @@ import signal
 import subprocess
 import time
 from contextlib import ExitStack
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.db import connection
@@ -17,7 +15,6 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 from standardwebhooks import Webhook as Verifier
 
-from callcentre.launch.embedded import Stores
 from tests.processes import enqueue_into, wait_for
 from tests.telephony.processes import Service, calls, in_state, some_agents
 from tests.telephony.switch.ari_server import ari_server
@@ -38,9 +35,7 @@ from webhooks.models import Attempt, Delivery
 pytestmark = pytest.mark.usefixtures("emptied")
 
 
-def test_a_worker_killed_with_a_thousand_deliveries_in_its_hands_loses_none(
-    stores: Stores, folder: Path, beat: Any
-) -> None:
+def test_a_worker_killed_with_a_thousand_deliveries_in_its_hands_loses_none(stores, folder, beat):
     with ExitStack() as context:
         receivers = [context.enter_context(receiver(taking(0.02))) for _ in range(5)]
         for running in receivers:
@@ -82,7 +77,7 @@ def _stopped_with(worker: subprocess.Popen[bytes], count: int) -> bool:
 
 
 @pytest.mark.trial
-def test_a_worker_that_is_asked_to_end_sends_nothing_twice(stores: Stores, folder: Path, beat: Any) -> None:
+def test_a_worker_that_is_asked_to_end_sends_nothing_twice(stores, folder, beat):
     # Slow enough that the request to stop comes long before the end.
     with receiver(taking(0.2)) as running, a_worker(stores, folder) as leaving:
         webhook = registered(running)
@@ -101,7 +96,7 @@ def test_a_worker_that_is_asked_to_end_sends_nothing_twice(stores: Stores, folde
 
 
 @pytest.mark.trial
-def test_a_broker_that_is_killed_costs_time_and_no_event(stores: Stores, folder: Path, beat: Any) -> None:
+def test_a_broker_that_is_killed_costs_time_and_no_event(stores, folder, beat):
     with receiver(taking(0.005)) as running, a_worker(stores, folder):
         registered(running)
         happen(200)
@@ -123,7 +118,7 @@ def test_a_broker_that_is_killed_costs_time_and_no_event(stores: Stores, folder:
 
 
 @pytest.mark.trial
-def test_a_database_that_is_restarted_costs_at_most_what_was_in_flight(stores: Stores, folder: Path, beat: Any) -> None:
+def test_a_database_that_is_restarted_costs_at_most_what_was_in_flight(stores, folder, beat):
     # Deliveries in flight come again when their lease is over.
     with receiver(taking(0.005)) as running, a_worker(stores, folder, TEST_LEASE_SECONDS="20"):
         registered(running)
@@ -145,9 +140,7 @@ def test_a_database_that_is_restarted_costs_at_most_what_was_in_flight(stores: S
         assert duplicates(running) <= 2 * BATCH
 
 
-def test_a_receiver_that_answers_500_twice_gets_the_same_message_signed_anew(
-    stores: Stores, folder: Path, beat: Any
-) -> None:
+def test_a_receiver_that_answers_500_twice_gets_the_same_message_signed_anew(stores, folder, beat):
     with receiver(answers(500, 500, 200)) as running, a_worker(stores, folder):
         webhook = registered(running)
         happen()
@@ -164,16 +157,13 @@ def test_a_receiver_that_answers_500_twice_gets_the_same_message_signed_anew(
     assert list(webhook.attempts.order_by("id").values_list("status", flat=True)) == [500, 500, 200]
 
 
-# What workers keep from task to task, and what goes on while receivers hang
-
-
 def connections_of(name: str) -> set[int]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pid FROM pg_stat_activity WHERE application_name = %s", [name])
         return {pid for (pid,) in cursor.fetchall()}
 
 
-def test_a_worker_keeps_its_connections_and_notices_that_they_have_died(stores: Stores, folder: Path) -> None:
+def test_a_worker_keeps_its_connections_and_notices_that_they_have_died(stores, folder):
     url = f"{stores.database_url}?application_name=worker_that_keeps"
     log = folder / "worker.log"
     with receiver(always()) as running, a_worker(stores, folder, DATABASE_URL=url):
@@ -201,9 +191,7 @@ def hangs(peer: Peer) -> None:
 
 
 @pytest.mark.trial
-def test_ten_receivers_that_begin_to_hang_delay_neither_a_call_nor_another_receiver(
-    stores: Stores, folder: Path, beat: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ten_receivers_that_begin_to_hang_delay_neither_a_call_nor_another_receiver(stores, folder, beat, monkeypatch):
     monkeypatch.setattr("telephony.verbs.connections.enqueue", enqueue_into(stores))
     with ExitStack() as context:
         service = Service(stores, folder, context.enter_context(ari_server(pick_up=0)))

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from tests.conftest import ACTOR, ApiClient
-from tests.serving import WebServer
+from tests.conftest import ACTOR
 from tests.webhooks.factories import EventFactory, WebhookFactory
 from webhooks import outbox
 from webhooks.event_types import EventType
@@ -36,9 +35,7 @@ def ids(response: Any) -> list[int]:
         *(({"limit": 3, "offset": offset}, None, [*range(7)][offset:][:3], 7) for offset in (0, 3, 6, 7, 50)),
     ],
 )
-def test_the_feed_is_oldest_first_in_pages_and_goes_on_after_an_id(
-    query: dict[str, int], after: int | None, shown: list[int], count: int, api: ApiClient
-) -> None:
+def test_the_feed_is_oldest_first_in_pages_and_goes_on_after_an_id(query, after, shown, count, api):
     events = EventFactory.create_batch(7)
 
     response = api.get("/api/events", query if after is None else query | {"after": events[after].pk})
@@ -47,7 +44,7 @@ def test_the_feed_is_oldest_first_in_pages_and_goes_on_after_an_id(
     assert response.json()["count"] == count
 
 
-def test_an_event_of_the_feed_equals_the_message_to_a_receiver(api: ApiClient) -> None:
+def test_an_event_of_the_feed_equals_the_message_to_a_receiver(api):
     event = EventFactory(payload={"ticket_id": "5012", "customer_id": None})
 
     (answered,) = api.get("/api/events").json()["result"]
@@ -62,7 +59,7 @@ def test_an_event_of_the_feed_equals_the_message_to_a_receiver(api: ApiClient) -
     assert answered["payload"]["customer_id"] is None
 
 
-def test_the_feed_is_narrowed_to_actions(api: ApiClient) -> None:
+def test_the_feed_is_narrowed_to_actions(api):
     EventFactory(action="AGENT_FREE")
     paused, created = EventFactory(action="AGENT_PAUSED"), EventFactory(action="TICKET_CREATED")
 
@@ -72,7 +69,7 @@ def test_the_feed_is_narrowed_to_actions(api: ApiClient) -> None:
     assert response.json()["count"] == 2
 
 
-def test_the_count_of_events_stops_at_a_limit(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_count_of_events_stops_at_a_limit(api, monkeypatch):
     monkeypatch.setattr("webhooks.api.views.MOST_COUNTED", 5)
     EventFactory.create_batch(8)
 
@@ -95,7 +92,7 @@ def test_the_count_of_events_stops_at_a_limit(api: ApiClient, monkeypatch: pytes
         ("actions[]=TEST", "actions"),
     ],
 )
-def test_a_parameter_that_cannot_be_read_is_named(query: str, field: str, api: ApiClient) -> None:
+def test_a_parameter_that_cannot_be_read_is_named(query, field, api):
     response = api.get(f"/api/events?{query}")
 
     assert response.status_code == 400
@@ -103,25 +100,23 @@ def test_a_parameter_that_cannot_be_read_is_named(query: str, field: str, api: A
 
 
 @pytest.mark.parametrize("after", ["0", "-5", "9" * 18, "9" * 30])
-def test_an_id_beyond_all_events_is_no_fault(after: str, api: ApiClient) -> None:
+def test_an_id_beyond_all_events_is_no_fault(after, api):
     EventFactory()
 
     assert len(ids(api.get("/api/events", {"after": after}))) == (1 if after in ("0", "-5") else 0)
 
 
-def test_test_events_are_not_in_the_feed(api: ApiClient, enqueued: list[Any]) -> None:
+def test_test_events_are_not_in_the_feed(api, enqueued):
     send_test(WebhookFactory(), ACTOR)
 
     assert ids(api.get("/api/events")) == []
 
 
-def test_the_feed_over_the_api_waits_for_an_event_that_is_not_committed(
-    credential: str, servers: list[WebServer]
-) -> None:
+def test_the_feed_over_the_api_waits_for_an_event_that_is_not_committed(credential, servers):
     """One transaction holds a lower id back while a higher one commits: nobody's `after` may pass it."""
     recorded, go_on = threading.Event(), threading.Event()
 
-    def hold_back() -> None:
+    def hold_back():
         try:
             with transaction.atomic():
                 outbox.record(EventType.AGENT_FREE, "agent:1", {"agent_login": "held back"})
@@ -136,7 +131,7 @@ def test_the_feed_over_the_api_waits_for_an_event_that_is_not_committed(
     with transaction.atomic():
         outbox.record(EventType.AGENT_FREE, "agent:2", {"agent_login": "later"})
 
-    def read(after: int = 0) -> list[dict[str, Any]]:
+    def read(after=0):
         return list(servers[0].request("GET", f"/api/events?after={after}", auth=credential).json()["result"])
 
     try:

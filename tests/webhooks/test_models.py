@@ -1,7 +1,6 @@
 """Webhooks and their life: credentials, secrets, disabling, removal, and what is forgotten of them."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
@@ -54,7 +53,7 @@ def with_everything() -> Webhook:
 # At rest
 
 
-def test_credentials_and_secrets_are_encrypted_in_the_table_and_read_as_they_were() -> None:
+def test_credentials_and_secrets_are_encrypted_in_the_table_and_read_as_they_were():
     webhook = with_everything()
     plain = {name: getattr(webhook, name) for name in ENCRYPTED}
 
@@ -67,9 +66,7 @@ def test_credentials_and_secrets_are_encrypted_in_the_table_and_read_as_they_wer
     assert stored(WebhookFactory())["http_auth_password"] == ""
 
 
-def test_after_a_rotation_of_keys_the_old_key_can_be_taken_away(
-    settings: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_after_a_rotation_of_keys_the_old_key_can_be_taken_away(settings, capsys):
     kept = IdempotencyRecordFactory(answer=encrypt(b'{"id": 1}'))
     webhook, plain = with_everything(), WebhookFactory()
     values = {name: getattr(webhook, name) for name in ENCRYPTED}
@@ -96,7 +93,7 @@ def test_after_a_rotation_of_keys_the_old_key_can_be_taken_away(
     assert not any(value in printed for value in values.values())
 
 
-def test_a_value_that_no_key_fits_stops_the_rotation_and_names_its_row(settings: Any) -> None:
+def test_a_value_that_no_key_fits_stops_the_rotation_and_names_its_row(settings):
     webhook = with_everything()
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     before = stored(webhook)
@@ -107,7 +104,7 @@ def test_a_value_that_no_key_fits_stops_the_rotation_and_names_its_row(settings:
     assert stored(webhook) == before
 
 
-def test_neither_text_of_a_webhook_nor_its_history_shows_anything_secret() -> None:
+def test_neither_text_of_a_webhook_nor_its_history_shows_anything_secret():
     webhook = with_everything()
     edit_webhook(webhook, ACTOR, http_auth_user="berta", http_auth_password="other")
     show_secret(webhook, ACTOR)
@@ -121,7 +118,7 @@ def test_neither_text_of_a_webhook_nor_its_history_shows_anything_secret() -> No
 # Verbs
 
 
-def test_a_rotation_from_an_outdated_row_keeps_the_secret_that_was_in_force() -> None:
+def test_a_rotation_from_an_outdated_row_keeps_the_secret_that_was_in_force():
     webhook = WebhookFactory()
     read_before = Webhook.objects.get()
     in_force = rotate_secret(webhook, ACTOR)
@@ -131,7 +128,7 @@ def test_a_rotation_from_an_outdated_row_keeps_the_secret_that_was_in_force() ->
     assert Webhook.objects.get().previous_secret == in_force
 
 
-def test_enabling_resets_the_health_and_sends_waiting_deliveries(enqueued: list[Any]) -> None:
+def test_enabling_resets_the_health_and_sends_waiting_deliveries(enqueued):
     webhook = WebhookFactory(
         given_up=True,
         failures_in_a_row=70,
@@ -148,7 +145,7 @@ def test_enabling_resets_the_health_and_sends_waiting_deliveries(enqueued: list[
     assert enqueued == [("webhooks.deliver", webhook.pk)]
 
 
-def test_a_removed_webhook_is_gone_at_once_and_what_is_secret_with_it(enqueued: list[Any]) -> None:
+def test_a_removed_webhook_is_gone_at_once_and_what_is_secret_with_it(enqueued):
     webhook = with_everything()
     DeliveryFactory(webhook=webhook)
     enqueued.clear()
@@ -162,7 +159,7 @@ def test_a_removed_webhook_is_gone_at_once_and_what_is_secret_with_it(enqueued: 
 
 
 @pytest.mark.parametrize("is_purged", [False, True])
-def test_verbs_do_not_restore_a_webhook_removed_meanwhile(is_purged: bool, enqueued: list[Any]) -> None:
+def test_verbs_do_not_restore_a_webhook_removed_meanwhile(is_purged, enqueued):
     webhook = WebhookFactory()
     read_before = Webhook.objects.get()
     remove_webhook(webhook, ACTOR)
@@ -195,9 +192,7 @@ def counts() -> tuple[int, int, int]:
     return Event.objects.count(), Delivery.objects.count(), Attempt.objects.count()
 
 
-def test_events_older_than_90_days_go_with_their_deliveries_and_attempts_in_pieces(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_events_older_than_90_days_go_with_their_deliveries_and_attempts_in_pieces(monkeypatch):
     monkeypatch.setattr(retention, "PIECE", 2)
     undelivered = DeliveryFactory()
     Event.objects.filter(pk=undelivered.event_id).update(created_at=timezone.now() - timedelta(days=100))
@@ -213,7 +208,7 @@ def test_events_older_than_90_days_go_with_their_deliveries_and_attempts_in_piec
     assert timedelta(days=90) == settings.EVENT_RETENTION
 
 
-def test_old_events_are_found_by_an_index() -> None:
+def test_old_events_are_found_by_an_index():
     EventFactory.create_batch(300)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE webhooks_event")
@@ -225,9 +220,7 @@ def test_old_events_are_found_by_an_index() -> None:
     assert "event_created_at" in str(plan)
 
 
-def test_a_removed_webhook_is_cleared_away_with_what_was_sent_and_its_history_stays(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_removed_webhook_is_cleared_away_with_what_was_sent_and_its_history_stays(monkeypatch):
     monkeypatch.setattr(retention, "PIECE", 2)
     removed = WebhookFactory()
     for _ in range(5):
@@ -247,18 +240,18 @@ def test_a_removed_webhook_is_cleared_away_with_what_was_sent_and_its_history_st
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_an_attempt_that_is_stored_while_its_webhook_is_purged_does_not_stay_behind() -> None:
+def test_an_attempt_that_is_stored_while_its_webhook_is_purged_does_not_stay_behind():
     webhook = WebhookFactory(healthy=True)
     DeliveryFactory.create_batch(40, webhook=webhook, next_attempt_at=timezone.now() - timedelta(minutes=1))
     claimed = delivery_worker._claim(webhook)
     outcome = Outcome(200, "", b"", 0.1, None)
     remove_webhook(Webhook.objects.get(), ACTOR)
 
-    def store() -> None:
+    def store():
         for delivery in claimed:
             delivery_worker._store(webhook, [delivery_worker.Result(delivery, timezone.now(), outcome)], [], 0)
 
-    def purge() -> None:
+    def purge():
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT pg_sleep(0.01)")
         retention.purge(webhook.pk)

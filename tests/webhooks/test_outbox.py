@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
@@ -16,7 +15,7 @@ from campaigns.models.rules import CampaignFacts
 from campaigns.verbs.record_edits import Edit, edit_records
 from telephony.models import Agent
 from tests.campaigns.factories import CampaignFactory, RecordFactory
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.serving import at_once
 from tests.telephony.factories import AgentFactory
 from tests.webhooks.factories import WebhookFactory
@@ -43,10 +42,7 @@ def subjects() -> list[str]:
     return list(Event.objects.order_by("id").values_list("subject", flat=True))
 
 
-# The transaction
-
-
-def test_events_of_a_rolled_back_transaction_do_not_exist(enqueued: list[Any]) -> None:
+def test_events_of_a_rolled_back_transaction_do_not_exist(enqueued):
     WebhookFactory(actions=[FREE])
 
     record_and_roll_back("agent:1")
@@ -64,14 +60,14 @@ def test_events_of_a_rolled_back_transaction_do_not_exist(enqueued: list[Any]) -
     ],
     ids=["one", "none", "query"],
 )
-def test_recording_outside_a_transaction_is_refused(call: Callable[[], None]) -> None:
+def test_recording_outside_a_transaction_is_refused(call):
     with pytest.raises(RuntimeError, match="AGENT_FREE is recorded outside"):
         call()
 
     assert Event.objects.count() == 0
 
 
-def test_a_transaction_holds_one_lock_however_much_it_records_also_after_a_savepoint_that_rolled_back() -> None:
+def test_a_transaction_holds_one_lock_however_much_it_records_also_after_a_savepoint_that_rolled_back():
     record_and_roll_back("agent:0")
 
     for number in (1, 2, 3):
@@ -83,10 +79,7 @@ def test_a_transaction_holds_one_lock_however_much_it_records_also_after_a_savep
         assert cursor.fetchone() == (1,)
 
 
-# Receivers
-
-
-def test_only_subscribed_webhooks_get_deliveries(enqueued: list[Any]) -> None:
+def test_only_subscribed_webhooks_get_deliveries(enqueued):
     wanting = WebhookFactory(actions=[EventType.TICKET_CREATED, FREE])
     WebhookFactory(actions=[EventType.AGENT_PAUSED])
     disable_webhook(WebhookFactory(actions=[FREE]), ACTOR)
@@ -99,9 +92,7 @@ def test_only_subscribed_webhooks_get_deliveries(enqueued: list[Any]) -> None:
     assert enqueued == [("webhooks.deliver", wanting.pk)]
 
 
-def test_many_events_are_one_statement_and_one_message_for_each_webhook(
-    enqueued: list[Any], django_assert_num_queries: Any
-) -> None:
+def test_many_events_are_one_statement_and_one_message_for_each_webhook(enqueued, django_assert_num_queries):
     first, second = WebhookFactory.create_batch(2, actions=[FREE])
 
     with django_assert_num_queries(1):
@@ -112,16 +103,13 @@ def test_many_events_are_one_statement_and_one_message_for_each_webhook(
     assert sorted(enqueued) == [("webhooks.deliver", first.pk), ("webhooks.deliver", second.pk)]
 
 
-def test_an_event_without_webhooks_is_recorded_for_the_feed(enqueued: list[Any]) -> None:
+def test_an_event_without_webhooks_is_recorded_for_the_feed(enqueued):
     record(agent_login="agent1")
 
     assert (Event.objects.count(), Delivery.objects.count(), enqueued) == (1, 0, [])
 
 
-# The payload
-
-
-def test_a_payload_keeps_the_values_of_its_change(api: ApiClient) -> None:
+def test_a_payload_keeps_the_values_of_its_change(api):
     campaign = CampaignFactory(code="FROZE")
     api.post("/api/outbounds/FROZE/records", {"phone_number": "225550101"})
     Record.objects.update(phone_number="225550102")
@@ -132,7 +120,7 @@ def test_a_payload_keeps_the_values_of_its_change(api: ApiClient) -> None:
     assert created.message["phone_number"] == "225550101"
 
 
-def test_a_message_is_flat_and_its_date_is_of_our_zone(settings: Any) -> None:
+def test_a_message_is_flat_and_its_date_is_of_our_zone(settings):
     settings.TIME_ZONE = "Europe/Warsaw"
     record(agent_login="agent1", pause_id=None)
     event = Event.objects.get()
@@ -149,7 +137,7 @@ def test_a_message_is_flat_and_its_date_is_of_our_zone(settings: Any) -> None:
     ]
 
 
-def test_events_of_campaigns_have_the_fields_and_types_of_their_examples(api: ApiClient) -> None:
+def test_events_of_campaigns_have_the_fields_and_types_of_their_examples(api):
     AgentFactory(login="agent1")
     api.post("/api/outbounds", {"id": "TYPES", "name": "Types", "dialer": "preview", "crm": False})
     api.post("/api/outbounds/TYPES/records", {"phone_number": "+48 22 555 00 07"})
@@ -175,18 +163,15 @@ def _status(system_status: str) -> int:
     return Record.objects.get().campaign.statuses.filter(system_status=system_status).get().pk
 
 
-# Numbers
-
-
 @pytest.mark.usefixtures("committed_db")
-def test_the_sequence_of_a_subject_grows_in_the_order_of_its_changes_also_when_many_change_it() -> None:
+def test_the_sequence_of_a_subject_grows_in_the_order_of_its_changes_also_when_many_change_it():
     record_ = RecordFactory()
     statuses = record_.campaign.statuses.filter(system_status__in=["TO_CALL", "NO_CALL"])
     ids = list(statuses.values_list("pk", flat=True))
     facts = CampaignFacts.read(record_.campaign.code)
     assert facts is not None
 
-    def change() -> None:
+    def change():
         for number in range(12):
             edit_records(facts, ACTOR, [Edit(record_.phone_number, {"status_id": ids[number % 2]})])
 
@@ -200,15 +185,12 @@ def test_the_sequence_of_a_subject_grows_in_the_order_of_its_changes_also_when_m
     assert told.last().payload["system_status"] == record_.system_status  # type: ignore[union-attr]
 
 
-# Events that a reader of the feed sees
-
-
 def settled() -> list[str]:
     return [event.subject for event in Event.objects.settled().order_by("id")]
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_a_gap_after_a_rollback_does_not_block_the_feed() -> None:
+def test_a_gap_after_a_rollback_does_not_block_the_feed():
     record_and_roll_back("never")
     with transaction.atomic():
         record("after")
@@ -217,12 +199,12 @@ def test_a_gap_after_a_rollback_does_not_block_the_feed() -> None:
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_a_reader_that_follows_the_feed_misses_nothing_while_many_write() -> None:
+def test_a_reader_that_follows_the_feed_misses_nothing_while_many_write():
     writers, events_each = 6, 40
     is_over = threading.Event()
     read: list[str] = []
 
-    def write(writer: int) -> None:
+    def write(writer):
         for number in range(events_each):
             with transaction.atomic():
                 record(f"w{writer}:{number}")
@@ -232,7 +214,7 @@ def test_a_reader_that_follows_the_feed_misses_nothing_while_many_write() -> Non
                 record(f"w{writer}:{number}:b")
         connection.close()
 
-    def follow() -> None:
+    def follow():
         last = 0
         while True:
             was_over = is_over.is_set()
@@ -253,12 +235,7 @@ def test_a_reader_that_follows_the_feed_misses_nothing_while_many_write() -> Non
     assert set(read) == set(Event.objects.values_list("subject", flat=True))
 
 
-# Events that the database makes
-
-
-def test_events_of_a_query_come_in_its_order_each_with_an_id_of_its_own(
-    enqueued: list[Any], django_assert_num_queries: Any
-) -> None:
+def test_events_of_a_query_come_in_its_order_each_with_an_id_of_its_own(enqueued, django_assert_num_queries):
     webhook = WebhookFactory(actions=[FREE])
 
     with django_assert_num_queries(1):
@@ -276,7 +253,7 @@ def test_events_of_a_query_come_in_its_order_each_with_an_id_of_its_own(
     assert enqueued == [("webhooks.deliver", webhook.pk)]
 
 
-def test_changes_and_the_events_of_their_rows_are_one_statement(django_assert_num_queries: Any) -> None:
+def test_changes_and_the_events_of_their_rows_are_one_statement(django_assert_num_queries):
     agents = AgentFactory.create_batch(3, email="")
 
     with django_assert_num_queries(1):
@@ -292,7 +269,7 @@ def test_changes_and_the_events_of_their_rows_are_one_statement(django_assert_nu
     assert set(Agent.objects.values_list("email", flat=True)) == {"a@example.com"}
 
 
-def test_event_ids_are_uuids_of_version_7_in_the_order_of_time() -> None:
+def test_event_ids_are_uuids_of_version_7_in_the_order_of_time():
     outbox.record(FREE, "agent:1", {})
     time.sleep(0.002)
     outbox.record(FREE, "agent:2", {})

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,14 +70,14 @@ class Running:
 
 
 @pytest.fixture(params=LANGUAGES)
-def start(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[str], Running]]:
+def start(request, tmp_path):
     program, arguments = LANGUAGES[request.param]
     if not shutil.which(program):
         pytest.skip(f"there is no {request.param} on this machine")
     variables = {"PATH": os.environ["PATH"], "WEBHOOK_SEEN": str(tmp_path / "seen")}
     with ExitStack() as stack:
 
-        def run(secrets: str) -> Running:
+        def run(secrets):
             with socket.create_server(("127.0.0.1", 0)) as free:
                 receiver = Running(free.getsockname()[1], tmp_path / "output")
             process = subprocess.Popen(

@@ -14,12 +14,12 @@ BODY = b'{"test": 2432232314}'
 SIGNATURE = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
-@pytest.mark.parametrize("secret", [SECRET, SECRET.removeprefix("whsec_")])
-def test_a_signature_is_that_of_the_specification(secret: str) -> None:
-    assert sign([secret], ID, TIMESTAMP, BODY) == SIGNATURE
+def test_a_signature_is_that_of_the_specification():
+    for secret in [SECRET, SECRET.removeprefix("whsec_")]:
+        assert sign([secret], ID, TIMESTAMP, BODY) == SIGNATURE
 
 
-def test_the_reference_verifier_accepts_a_delivery() -> None:
+def test_the_reference_verifier_accepts_a_delivery():
     reference = pytest.importorskip("standardwebhooks", reason="the dev group brings it; it is not needed to run")
     now = int(time.time())
     secrets = [new_secret(), new_secret()]
@@ -29,13 +29,13 @@ def test_the_reference_verifier_accepts_a_delivery() -> None:
         assert reference.Webhook(secret).verify(BODY, headers) == {"test": 2432232314}
 
 
-def test_during_a_rotation_both_secrets_sign() -> None:
+def test_during_a_rotation_both_secrets_sign():
     newer = new_secret()
 
     assert sign([newer, SECRET], ID, TIMESTAMP, BODY) == f"{sign([newer], ID, TIMESTAMP, BODY)} {SIGNATURE}"
 
 
-def test_a_new_secret_is_of_the_length_of_the_specification() -> None:
+def test_a_new_secret_is_of_the_length_of_the_specification():
     secret = new_secret()
 
     assert 24 <= len(base64.b64decode(secret.removeprefix("whsec_"), validate=True)) <= 64
@@ -43,7 +43,7 @@ def test_a_new_secret_is_of_the_length_of_the_specification() -> None:
     assert secret != new_secret()
 
 
-def test_an_invalid_secret_is_not_repeated_in_the_error() -> None:
+def test_an_invalid_secret_is_not_repeated_in_the_error():
     with pytest.raises(ValueError, match=r"^The signing secret is not Base64\.$"):
         sign(["whsec_täst"], ID, TIMESTAMP, BODY)
 
@@ -60,13 +60,13 @@ PAYLOAD = {
 }
 
 
-def test_json_keeps_types() -> None:
+def test_json_keeps_types():
     content_type, body = encode({"a": None, "b": True, "c": [1, "ł"]}, "json")
 
     assert (content_type, body.decode()) == ("application/json", '{"a":null,"b":true,"c":[1,"ł"]}')
 
 
-def test_a_form_writes_unset_as_null_and_lists_by_position() -> None:
+def test_a_form_writes_unset_as_null_and_lists_by_position():
     content_type, body = encode(PAYLOAD, "form")
 
     assert content_type == "application/x-www-form-urlencoded"
@@ -76,6 +76,6 @@ def test_a_form_writes_unset_as_null_and_lists_by_position() -> None:
     )
 
 
-def test_there_are_two_formats() -> None:
+def test_there_are_two_formats():
     with pytest.raises(ValueError, match="neither json nor form"):
         encode(PAYLOAD, "xml")

@@ -2,7 +2,6 @@
 
 import socket
 import threading
-from typing import Any
 
 import pytest
 
@@ -11,16 +10,16 @@ from webhooks.transport.targets import TargetError, check_target, parse_target
 
 
 @pytest.fixture(autouse=True)
-def _no_network_is_allowed(settings: Any) -> None:
+def _no_network_is_allowed(settings):
     settings.WEBHOOK_ALLOWED_NETWORKS = []
 
 
 @pytest.fixture
-def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
+def names(monkeypatch):
     """What names resolve to; any other name does not."""
     known: dict[str, list[str]] = {}
 
-    def getaddrinfo(host: str, port: int, **rest: Any) -> list[Any]:
+    def getaddrinfo(host, port, **rest):
         if host not in known:
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in known[host]]
@@ -51,7 +50,7 @@ def _refusal(url: str) -> str:
         "https://receiver.example/" + "a" * 1975,
     ],
 )
-def test_a_url_of_the_open_internet_is_accepted(url: str, names: dict[str, list[str]]) -> None:
+def test_a_url_of_the_open_internet_is_accepted(url, names):
     names.update({"receiver.example": ["93.184.215.14"]})
 
     check_target(url)
@@ -98,7 +97,7 @@ def test_a_url_of_the_open_internet_is_accepted(url: str, names: dict[str, list[
         ("https://receiver.example/" + "a" * 1976, "length"),
     ],
 )
-def test_a_url_that_cannot_be_sent_to_is_refused(url: str, code: str, names: dict[str, list[str]]) -> None:
+def test_a_url_that_cannot_be_sent_to_is_refused(url, code, names):
     assert _refusal(url) == code
 
 
@@ -119,7 +118,7 @@ localhost:8000
 
 
 @pytest.mark.parametrize("host", [*SPECIAL_ADDRESSES.split(), *ODD_SPELLINGS.split()])
-def test_an_address_that_is_not_of_the_open_internet_is_refused(host: str) -> None:
+def test_an_address_that_is_not_of_the_open_internet_is_refused(host):
     assert _refusal(f"https://{host}/hook") == "address"
 
 
@@ -127,7 +126,7 @@ def test_an_address_that_is_not_of_the_open_internet_is_refused(host: str) -> No
     "addresses",
     [["127.0.0.1"], ["93.184.215.14", "10.0.0.1"], ["::ffff:10.0.0.1"], ["fe80::1%eth0"], ["64:ff9b::a00:1"]],
 )
-def test_a_name_with_one_forbidden_address_is_refused(addresses: list[str], names: dict[str, list[str]]) -> None:
+def test_a_name_with_one_forbidden_address_is_refused(addresses, names):
     names["inside.example"] = addresses
 
     assert _refusal("https://inside.example/hook") == "address"
@@ -137,14 +136,14 @@ def test_a_name_with_one_forbidden_address_is_refused(addresses: list[str], name
     "url",
     ["http://10.1.2.3/", "http://[::ffff:10.1.2.3]/", "http://[fd00::1]/", "https://inside.example/"],
 )
-def test_an_allowed_network_is_sent_to(url: str, names: dict[str, list[str]], settings: Any) -> None:
+def test_an_allowed_network_is_sent_to(url, names, settings):
     settings.WEBHOOK_ALLOWED_NETWORKS = ["10.1.0.0/16", "fd00::/64"]
     names["inside.example"] = ["10.1.0.1", "93.184.215.14"]
 
     check_target(url)
 
 
-def test_localhost_is_sent_to_where_the_loopback_is_allowed(names: dict[str, list[str]], settings: Any) -> None:
+def test_localhost_is_sent_to_where_the_loopback_is_allowed(names, settings):
     settings.WEBHOOK_ALLOWED_NETWORKS = ["127.0.0.0/8"]
     names["localhost"] = ["::1", "127.0.0.1"]
 
@@ -154,30 +153,30 @@ def test_localhost_is_sent_to_where_the_loopback_is_allowed(names: dict[str, lis
 
 
 @pytest.mark.parametrize("url", ["http://10.2.0.1/", "http://127.0.0.1/", "http://[fd00:1::1]/", "http://10.1.1/"])
-def test_an_allowed_network_allows_no_other(url: str, settings: Any) -> None:
+def test_an_allowed_network_allows_no_other(url, settings):
     settings.WEBHOOK_ALLOWED_NETWORKS = ["10.1.0.0/16", "fd00::/64"]
 
     assert _refusal(url) == "address"
 
 
-def test_an_international_name_is_sent_to_in_its_ascii_form() -> None:
+def test_an_international_name_is_sent_to_in_its_ascii_form():
     target = parse_target("https://ZAŻÓŁĆ.example:8443/ścieżka?q=ż")
 
     assert target.url == "https://xn--za-6ja4f8n1l.example:8443/%C5%9Bcie%C5%BCka?q=%C5%BC"
 
 
-def test_a_refusal_repeats_nothing_of_the_url() -> None:
+def test_a_refusal_repeats_nothing_of_the_url():
     with pytest.raises(TargetError) as caught:
         check_target("https://user:hunter2@receiver.example/")
 
     assert str(caught.value) == "The URL must not contain credentials."
 
 
-def test_simultaneous_look_ups_of_one_name_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simultaneous_look_ups_of_one_name_are_shared(monkeypatch):
     asked = []
     may_answer = threading.Event()
 
-    def hanging(host: str, port: int, **rest: Any) -> list[Any]:
+    def hanging(host, port, **rest):
         asked.append(host)
         may_answer.wait(60)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.215.14", port))]
@@ -193,7 +192,7 @@ def test_simultaneous_look_ups_of_one_name_are_shared(monkeypatch: pytest.Monkey
     assert len(asked) <= 2
 
 
-def test_a_failed_look_up_is_repeated(names: dict[str, list[str]]) -> None:
+def test_a_failed_look_up_is_repeated(names):
     with pytest.raises(NoAddress):
         look_up("later.example", 80, 60)
     names["later.example"] = ["93.184.215.14"]

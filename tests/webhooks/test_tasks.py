@@ -32,7 +32,7 @@ def overdue() -> Any:
 # The sweep
 
 
-def test_the_sweep_enqueues_each_webhook_with_due_deliveries_once(enqueued: list[Any]) -> None:
+def test_the_sweep_enqueues_each_webhook_with_due_deliveries_once(enqueued):
     due, later, done = WebhookFactory.create_batch(3)
     DeliveryFactory.create_batch(3, webhook=due, next_attempt_at=overdue())
     DeliveryFactory(webhook=later, next_attempt_at=timezone.now() + timedelta(minutes=5))
@@ -41,7 +41,7 @@ def test_the_sweep_enqueues_each_webhook_with_due_deliveries_once(enqueued: list
     assert swept(enqueued) == [("webhooks.deliver", due.pk)]
 
 
-def test_the_sweep_skips_paused_disabled_and_removed_webhooks(enqueued: list[Any]) -> None:
+def test_the_sweep_skips_paused_disabled_and_removed_webhooks(enqueued):
     paused = WebhookFactory(open_until=timezone.now() + timedelta(minutes=1))
     disabled, removed = WebhookFactory.create_batch(2)
     for webhook in (paused, disabled, removed):
@@ -52,7 +52,7 @@ def test_the_sweep_skips_paused_disabled_and_removed_webhooks(enqueued: list[Any
     assert swept(enqueued) == []
 
 
-def test_the_sweep_takes_two_statements(enqueued: list[Any], django_assert_num_queries: Any) -> None:
+def test_the_sweep_takes_two_statements(enqueued, django_assert_num_queries):
     for webhook in WebhookFactory.create_batch(20):
         DeliveryFactory(webhook=webhook, next_attempt_at=overdue())
 
@@ -62,7 +62,7 @@ def test_the_sweep_takes_two_statements(enqueued: list[Any], django_assert_num_q
     assert len(enqueued) == 20
 
 
-def test_a_turn_enqueues_waiting_webhooks(enqueued: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_turn_enqueues_waiting_webhooks(enqueued, monkeypatch):
     monkeypatch.setattr("webhooks.delivery_worker.deliver", lambda pk: [3, 1] if pk == 1 else [])
 
     tasks.deliver(1)
@@ -71,7 +71,7 @@ def test_a_turn_enqueues_waiting_webhooks(enqueued: list[Any], monkeypatch: pyte
     assert enqueued == [("webhooks.deliver", 3), ("webhooks.deliver", 1)]
 
 
-def test_deliveries_of_a_deleted_webhook_are_ignored(enqueued: list[Any]) -> None:
+def test_deliveries_of_a_deleted_webhook_are_ignored(enqueued):
     DeliveryFactory(next_attempt_at=overdue())
     Webhook.objects.all().delete()
 
@@ -84,7 +84,7 @@ def test_deliveries_of_a_deleted_webhook_are_ignored(enqueued: list[Any]) -> Non
 
 
 @pytest.fixture
-def given_up(enqueued: list[Any]) -> Webhook:
+def given_up(enqueued):
     """A webhook whose receiver answered 410."""
     url = "https://crm.client.example/hook?token=abc123"
     webhook: Webhook = WebhookFactory(subscription_url=url, http_auth_password="geheim")
@@ -94,9 +94,7 @@ def given_up(enqueued: list[Any]) -> Webhook:
     return webhook
 
 
-def test_supervisors_are_told_by_mail_in_the_log_and_once(
-    given_up: Webhook, settings: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_supervisors_are_told_by_mail_in_the_log_and_once(given_up, settings, caplog):
     settings.SUPERVISOR_EMAILS = ["chief@callcentre.example", "night@callcentre.example"]
 
     tasks.notify_disabled(given_up.pk)
@@ -117,9 +115,7 @@ def test_supervisors_are_told_by_mail_in_the_log_and_once(
     assert given_up.notice_due_at is None
 
 
-def test_without_addresses_the_log_tells_also_where_the_sweep_found_the_notice(
-    given_up: Webhook, enqueued: list[Any], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_without_addresses_the_log_tells_also_where_the_sweep_found_the_notice(given_up, enqueued, caplog):
     assert swept(enqueued) == [("webhooks.notify_disabled", given_up.pk)]
 
     tasks.notify_disabled(given_up.pk)
@@ -128,12 +124,10 @@ def test_without_addresses_the_log_tells_also_where_the_sweep_found_the_notice(
     assert "webhook disabled" in caplog.text
 
 
-def test_a_mail_server_that_is_down_is_tried_again(
-    given_up: Webhook, settings: Any, monkeypatch: pytest.MonkeyPatch, enqueued: list[Any]
-) -> None:
+def test_a_mail_server_that_is_down_is_tried_again(given_up, settings, monkeypatch, enqueued):
     settings.SUPERVISOR_EMAILS = ["chief@callcentre.example"]
 
-    def refuse(*args: Any, **kwargs: Any) -> None:
+    def refuse(*args, **kwargs):
         raise ConnectionRefusedError
 
     with monkeypatch.context() as patch:
@@ -149,7 +143,7 @@ def test_a_mail_server_that_is_down_is_tried_again(
     assert len(mail.outbox) == 1
 
 
-def test_no_notice_is_sent_after_the_webhook_was_enabled(given_up: Webhook, settings: Any) -> None:
+def test_no_notice_is_sent_after_the_webhook_was_enabled(given_up, settings):
     settings.SUPERVISOR_EMAILS = ["chief@callcentre.example"]
     enable_webhook(given_up, ACTOR)
 
@@ -158,10 +152,7 @@ def test_no_notice_is_sent_after_the_webhook_was_enabled(given_up: Webhook, sett
     assert mail.outbox == []
 
 
-# Pruning
-
-
-def test_the_nightly_task_finishes_purges_whose_message_was_lost(enqueued: list[Any]) -> None:
+def test_the_nightly_task_finishes_purges_whose_message_was_lost(enqueued):
     removed, kept = WebhookFactory.create_batch(2)
     DeliveryFactory(webhook=removed)
     remove_webhook(removed, ACTOR)

@@ -1,28 +1,23 @@
 """What a delivery sends, and what its receiver may answer."""
 
 import socket
-import threading
 import time
-from collections.abc import Iterable
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.webhooks import answers
-from tests.webhooks.receivers import Peer, always, receiver, says
+from tests.webhooks.receivers import always, receiver, says
 from tests.webhooks.sending import BODY, HEADERS, outcome_of, post
-from webhooks.transport.sender import Sender, _Client
+from webhooks.transport.sender import _retry_after
 
 CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
 
 # Requests
 
 
-def test_a_request_has_the_headers_and_the_body_it_was_given(sender: Sender) -> None:
+def test_a_request_has_the_headers_and_the_body_it_was_given(sender):
     with receiver(always()) as running:
         sender.send(running.at("127.0.0.1", "/hook?a=b#c"), HEADERS, BODY, ("łucja", "zażółć:gęślą"))
 
@@ -42,7 +37,7 @@ def test_a_request_has_the_headers_and_the_body_it_was_given(sender: Sender) -> 
 
 
 @pytest.mark.parametrize("body", [b"", bytes(range(256)) * 20_000], ids=["empty", "large"])
-def test_a_body_arrives_whole(sender: Sender, body: bytes) -> None:
+def test_a_body_arrives_whole(sender, body):
     with receiver(always()) as running:
         assert post(sender, running.url, body).status == 200
 
@@ -50,9 +45,7 @@ def test_a_body_arrives_whole(sender: Sender, body: bytes) -> None:
     assert running.requests[0].headers["content-length"] == str(len(body))
 
 
-def test_proxy_variables_of_the_environment_are_ignored(
-    sender: Sender, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_proxy_variables_of_the_environment_are_ignored(sender, monkeypatch, tmp_path):
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login of-the-machine password secret\n")
     netrc.chmod(0o600)
@@ -71,7 +64,7 @@ def test_proxy_variables_of_the_environment_are_ignored(
 
 
 @pytest.mark.parametrize("status", [200, 201, 204, 400, 404, 410, 500, 503])
-def test_an_answer_is_given_back(sender: Sender, status: int) -> None:
+def test_an_answer_is_given_back(sender, status):
     body = b"" if status == 204 else "żółw".encode()
     started = time.monotonic()
 
@@ -82,18 +75,16 @@ def test_an_answer_is_given_back(sender: Sender, status: int) -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-@pytest.mark.parametrize("location", ["{other}", "http://[bad", "http://127.0.0.1:1/", "file:///etc/passwd"])
-def test_a_redirect_is_not_followed(sender: Sender, status: int, location: str) -> None:
+def test_a_redirect_is_not_followed(sender, status):
     with receiver(always()) as other:
-        outcome = outcome_of(sender, always(status, b"moved", Location=location.format(other=other.url)))
+        outcome = outcome_of(sender, always(status, b"moved", Location=other.url))
 
     assert (outcome.status, outcome.error, outcome.answer) == (status, "", b"moved")
     assert other.connections == 0
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
+def test_retry_after_is_read_as_seconds():
+    for text, seconds in (
         ("120", 120.0),
         ("0", 0.0),
         ("86401", 86_400.0),
@@ -106,15 +97,11 @@ def test_a_redirect_is_not_followed(sender: Sender, status: int, location: str) 
         ("²", None),
         ("", None),
         ("Fri, 99 Foo 99999 99:99:99 GMT", None),
-    ],
-)
-def test_retry_after_is_read_as_seconds(sender: Sender, text: str, seconds: float | None) -> None:
-    outcome = outcome_of(sender, always(429, Retry_After=text))
-
-    assert (outcome.status, outcome.retry_after) == (429, seconds)
+    ):
+        assert _retry_after([f"Retry-After: {text}\r\n".encode()]) == seconds, text
 
 
-def test_retry_after_is_read_as_a_date(sender: Sender) -> None:
+def test_retry_after_is_read_as_a_date(sender):
     until = datetime.now(UTC) + timedelta(minutes=10)
 
     outcome = outcome_of(sender, always(503, Retry_After=format_datetime(until, usegmt=True)))
@@ -123,10 +110,10 @@ def test_retry_after_is_read_as_a_date(sender: Sender) -> None:
 
 
 @pytest.mark.parametrize("head", [b"Content-Length: 1000000000\r\n\r\n", CHUNKED + b"40000000\r\n"])
-def test_two_kilobytes_of_a_gigabyte_are_read_and_the_connection_is_closed(sender: Sender, head: bytes) -> None:
+def test_two_kilobytes_of_a_gigabyte_are_read_and_the_connection_is_closed(sender, head):
     sent = []
 
-    def script(peer: Peer) -> None:
+    def script(peer):
         peer.request()
         peer.sock.sendall(b"HTTP/1.1 500 No\r\n" + head)
         for _ in range(1000):
@@ -143,37 +130,27 @@ def test_two_kilobytes_of_a_gigabyte_are_read_and_the_connection_is_closed(sende
     ("answer", "expected"),
     [
         (b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nuntil the end", (200, "", b"until the end")),
-        (b"HTTP/1.0 200 OK\r\n\r\nold", (200, "", b"old")),
         # A compressed answer is not unpacked.
         (b"HTTP/1.0 200 OK\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b\x08bomb", (200, "", b"\x1f\x8b\x08bomb")),
         (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", (200, "", b"ok")),
-        (b"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", (200, "", b"ok")),
         (b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 503 No\r\n\r\nno", (503, "", b"no")),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", (200, "", b"ok")),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\ncut", (200, "reset", b"cut")),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n", (200, "reset", b"ok")),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nok\r\n", (200, "protocol", b"")),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\nok\r\n", (200, "protocol", b"")),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nok\r\n", (200, "protocol", b"")),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;" + b"x" * 70_000, (200, "reset", b"")),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: " + b"y" * 70_000, (200, "protocol", b"")),
         (b"", (None, "reset", b"")),
         (b"HTTP/1.1 20", (None, "reset", b"")),
-        (b"HTTP/1.1 200 OK\r\nContent-Le", (None, "reset", b"")),
-        (b"HTTP/1.1 200 OK\r\nX: y\r\n", (None, "reset", b"")),
         (b"SSH-2.0-OpenSSH_9.2p1\r\n", (None, "protocol", b"")),
         (b"HTTP/2 200\r\n\r\n", (200, "", b"")),
-        (b"HTTP/4 200\r\n\r\n", (None, "protocol", b"")),
-        (b"HTTP/1.1 two OK\r\n\r\n", (None, "protocol", b"")),
         (b"HTTP/1.1 101 Switching\r\n\r\n", (None, "reset", b"")),
         (b"\x00\xff\r\n" * 100, (None, "protocol", b"")),
-        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 6000 + b"\r\n", (None, "protocol", b"")),
         (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 110_000 + b"\r\n\r\n", (None, "protocol", b"")),
-        (b"HTTP/1.1 200 OK\r\n" + (b"X: " + b"y" * 60_000 + b"\r\n") * 90 + b"\r\n", (None, "protocol", b"")),
         (b"HTTP/1.1 100 Continue\r\n\r\n" * 20_000, (None, "protocol", b"")),
     ],
 )
-def test_any_answer_has_an_outcome(sender: Sender, answer: bytes, expected: tuple[int | None, str, bytes]) -> None:
+def test_any_answer_has_an_outcome(sender, answer, expected):
     outcome = outcome_of(sender, says(answer))
 
     status, error, body = expected
@@ -185,7 +162,7 @@ def test_any_answer_has_an_outcome(sender: Sender, answer: bytes, expected: tupl
     [answers.RETRY_AFTER, answers.BOMBS, answers.CUT, *(answers.mutated(200, seed) for seed in range(4))],
     ids=["Retry-After", "bombs", "cut short", *(f"errors {seed}" for seed in range(4))],
 )
-def test_an_answer_that_follows_no_rule_has_a_storable_outcome(sender: Sender, said: Iterable[bytes]) -> None:
+def test_an_answer_that_follows_no_rule_has_a_storable_outcome(sender, said):
     for answer in said:
         outcome = outcome_of(sender, says(answer))
         assert outcome.status is None or 200 <= outcome.status <= 999, answer
@@ -195,7 +172,7 @@ def test_an_answer_that_follows_no_rule_has_a_storable_outcome(sender: Sender, s
         assert outcome.retry_after is None or 0 <= outcome.retry_after <= 86_400, answer
 
 
-def test_an_odd_answer_leaves_no_token_of_the_url_in_the_log(sender: Sender, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_odd_answer_leaves_no_token_of_the_url_in_the_log(sender, caplog):
     caplog.set_level("DEBUG")
     with receiver(says(b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n")) as running:
         post(sender, running.at("127.0.0.1", "/hook/token-of-the-path?key=token-of-the-query"))
@@ -203,56 +180,12 @@ def test_an_odd_answer_leaves_no_token_of_the_url_in_the_log(sender: Sender, cap
     assert "token-of" not in caplog.text
 
 
-def test_a_reset_within_the_answer_is_an_error_that_keeps_what_came(
-    sender: Sender, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    has_come = threading.Event()
-    take = _Client._take_body
-
-    def take_and_tell(self: _Client, piece: bytes) -> int | None:
-        has_come.set()
-        return take(self, piece)
-
-    def script(peer: Peer) -> None:
-        peer.request()
-        peer.sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegun")
-        # The unread rest of the answer is discarded with the connection.
-        has_come.wait(60)
-        peer.reset()
-
-    monkeypatch.setattr(_Client, "_take_body", take_and_tell)
-
-    outcome = outcome_of(sender, script)
-
-    assert (outcome.status, outcome.error, outcome.answer) == (200, "reset", b"begun")
-
-
-def test_an_answer_before_the_whole_body_was_taken_counts(sender: Sender) -> None:
-    def script(peer: Peer) -> None:
-        peer.sock.recv(1000)
-        peer.sock.sendall(b"HTTP/1.1 413 Too large\r\nContent-Length: 3\r\n\r\nbig")
-        peer.sock.shutdown(socket.SHUT_WR)
-        with suppress(OSError):
-            while peer.sock.recv(1_000_000):
-                pass
-
-    with receiver(script) as running:
-        outcome = post(sender, running.url, b"x" * 10_000_000)
-
-    assert (outcome.status, outcome.answer) == (413, b"big")
-
-
-# Failures
-
-
-def test_a_reset_a_closed_port_and_a_name_without_address_are_failures(
-    sender: Sender, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def reset(peer: Peer) -> None:
+def test_a_reset_a_closed_port_and_a_name_without_address_are_failures(sender, monkeypatch):
+    def reset(peer):
         peer.request()
         peer.reset()
 
-    def fail(*args: Any, **kwargs: Any) -> Any:
+    def fail(*args, **kwargs):
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", fail)
@@ -275,7 +208,7 @@ def test_a_reset_a_closed_port_and_a_name_without_address_are_failures(
         ("http://[fd00::1]:1/", "forbidden address"),
     ],
 )
-def test_a_url_that_would_not_be_registered_is_not_sent_to(sender: Sender, url: str, error: str) -> None:
+def test_a_url_that_would_not_be_registered_is_not_sent_to(sender, url, error):
     outcome = post(sender, url)
 
     assert (outcome.status, outcome.error) == (None, error)

@@ -1,10 +1,8 @@
 """The tickets' part of the admin."""
 
 from tickets.admin import (
-    blocked_senders,
     canned_replies,
     chats,
-    companies,
     custom_fields,
     customer_history,
     customers,

@@ -135,6 +135,8 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
     actions = ("close_selected",)
     actions_detail = ("answer", "assign", "close")
     has_own_history = True  # the page shows all times
+    readonly_fields = ("agent", *INSTANTS)
+    fixed_fields = ("client_name", "client_email", "queue")
 
     started = column(lambda chat: chat.created_at, description=_("started"))
     login = column(lambda chat: chat.agent.login if chat.agent else "–", description=_("agent"))
@@ -145,17 +147,12 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Chat]:
         return super().get_queryset(request).select_related("queue", "agent")
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Chat], search_term: str
-    ) -> tuple[QuerySet[Chat], bool]:
-        term = search_term.replace("\0", "").strip()
-        if not term:
-            return queryset, False
+    def found(self, request: HttpRequest, rows: QuerySet[Chat], text: str) -> QuerySet[Chat]:
         try:
-            return queryset.filter(pk=term), False
+            return rows.filter(pk=text)
         except (ValueError, forms.ValidationError):
-            ids, is_cut = find(term, scope_of(request))
-            return self.rows_found(request, queryset, ids, MAX_FOUND, is_cut=is_cut), False
+            ids, is_cut = find(text, scope_of(request))
+            return self.rows_found(request, rows, ids, MAX_FOUND, is_cut=is_cut)
 
     @display(description=_("state"), label={"waiting": "warning", "open": "info", "closed": "success"})
     def state(self, chat: Chat) -> tuple[str, str]:
@@ -168,9 +165,6 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
         if obj is None:
             return [(None, {"fields": about})]
         return [(None, {"fields": [*about, "agent"]}), (_("Course"), {"fields": [INSTANTS[:2], INSTANTS[2:]]})]
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Chat | None = None) -> tuple[str, ...]:
-        return ("client_name", "client_email", "queue", "agent", *INSTANTS) if obj else ()
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change:

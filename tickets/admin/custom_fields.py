@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from callcentre.admin import Admin, ListField, actor_of, display
+from callcentre.admin import Admin, ListField, actor_of, display, never
 from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode, Invalid
 from tickets.models import CustomField
@@ -46,15 +46,9 @@ class CustomFieldAdmin(Admin):
     list_filter = ("owner", "is_active")
     search_fields = ("name",)
     fields = ("owner", "name", "type", "options", "is_active", "order")
+    fixed_fields = ("owner",)  # its values belong to rows of that owner
+    has_delete_permission = never  # a field is made inactive, so that its values stay
     sentences = {ErrorCode.EMPTY: _("A choice needs options.")}
-
-    def get_readonly_fields(self, request: HttpRequest, obj: CustomField | None = None) -> tuple[str, ...]:
-        """Keep the owner of a field: its values belong to rows of that owner."""
-        return ("owner",) if obj else ()
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: a field is made inactive, so that its values stay."""
-        return False
 
     @display(description=_("options"))
     def options_shown(self, field: CustomField) -> str:

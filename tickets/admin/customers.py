@@ -1,16 +1,29 @@
 """The list and the page of customers: search, edit, add a note, merge."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import Admin, DeletableMixin, HistoryMixin, UncountedMixin, actor_of, column, display, page_action
+from callcentre.admin import (
+    Admin,
+    DeletableMixin,
+    HistoryMixin,
+    UncountedMixin,
+    actor_of,
+    column,
+    display,
+    link,
+    never,
+    page_action,
+)
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.admin.scope import AutocompleteSelectFilter, scope_of
@@ -21,9 +34,9 @@ from tickets.admin.custom_field_inputs import name_of
 from tickets.admin.customer_forms import CustomerChoices, MergeForm, NoteForm
 from tickets.admin.customer_history import ACTIONS, changes_of
 from tickets.admin.customer_pages import call_view, contact_of, panels_of, preview_of, timeline_of, write_view
-from tickets.models import Customer, CustomerSettings, CustomField
+from tickets.models import Company, Customer, CustomerSettings, CustomField
 from tickets.models.customer_fields import FORM_ROWS
-from tickets.verbs.customers import add_customer_note, create_customer, edit_customer, merge_customers
+from tickets.verbs.customers import add_customer_note, create_company, create_customer, edit_customer, merge_customers
 
 
 @admin.register(Customer)
@@ -41,6 +54,7 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
     search_help_text = _("Name, number in any spelling, e-mail, identifier or id")
     autocomplete_fields = ("company",)
     actions_detail = ("add_note", "merge")
+    readonly_fields = ("numbers_shown", "created_at", "updated_at")
     change_form_before_template = "admin/tickets/customer_notice.html"
     change_form_outer_before_template = "admin/tickets/customer.html"
     sentences = {
@@ -69,14 +83,10 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
         is_page = request.resolver_match and "object_id" in request.resolver_match.kwargs
         return customers if is_page else customers.current()
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Customer], search_term: str
-    ) -> tuple[QuerySet[Customer], bool]:
-        if search_term.strip():
-            most = customer_search.MAX_FOUND
-            ids = customer_search.ids_found(search_term)
-            queryset = self.rows_found(request, queryset, ids, most, is_cut=len(ids) == most)
-        return queryset, False
+    def found(self, request: HttpRequest, rows: QuerySet[Customer], text: str) -> QuerySet[Customer]:
+        most = customer_search.MAX_FOUND
+        ids = customer_search.ids_found(text)
+        return self.rows_found(request, rows, ids, most, is_cut=len(ids) == most)
 
     @display(description=_("phone number"))
     def number(self, customer: Customer) -> str:
@@ -117,9 +127,6 @@ class CustomerAdmin(DeletableMixin, HistoryMixin, UncountedMixin, Admin):
         if obj:
             fieldsets.append((_("Dates"), {"fields": [("created_at", "updated_at")]}))
         return fieldsets
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Customer | None = None) -> tuple[str, ...]:
-        return ("numbers_shown", "created_at", "updated_at") if obj else ()
 
     def history_of(self, obj: Customer) -> list[Entry]:
         changes = list(obj.history.all()[:SHOWN])
@@ -230,9 +237,50 @@ class CustomerSettingsAdmin(Admin):
 
     list_display = ("__str__", "creates_unknown")
     fields = ("creates_unknown",)
+    has_add_permission = has_delete_permission = never
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
-    def has_delete_permission(self, request: HttpRequest, obj: CustomerSettings | None = None) -> bool:
-        return False
+@admin.register(Company)
+class CompanyAdmin(UncountedMixin, Admin):
+    """The organisations that customers belong to."""
+
+    list_display = ("name", "customers_count", "created_at")
+    list_display_links = ("name",)
+    search_fields = ("name",)
+    search_help_text = _("Part of the name")
+    readonly_fields = ("customers_link", "created_at")
+
+    def get_fields(self, request: HttpRequest, obj: Company | None = None) -> Any:
+        return ("name", *(("customers_link", "created_at") if obj else ()))
+
+    def complete_rows(self, rows: Sequence[Any]) -> None:
+        count_customers([*rows])
+
+    def found(self, request: HttpRequest, rows: QuerySet[Company], text: str) -> QuerySet[Company]:
+        """Search for the whole text: the index takes one condition only."""
+        return rows.filter(name__icontains=text)
+
+    @display(description=_("customers"))
+    def customers_count(self, company: Any) -> int:
+        count: int = company.customer_count
+        return count
+
+    @display(description=_("customers"))
+    def customers_link(self, company: Company) -> str:
+        count_customers([company])
+        url = f"{reverse('admin:tickets_customer_changelist')}?company__id__exact={company.pk}"
+        return link(url, self.customers_count(company))
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if change:
+            super().save_model(request, obj, form, change)
+        else:
+            obj.__dict__.update(create_company(actor_of(request), name=form.cleaned_data["name"]).__dict__)
+
+
+def count_customers(companies: Any) -> None:
+    """Count the customers of the companies of a page, in one query."""
+    found = Customer.objects.current().filter(company__in=[company.pk for company in companies]).order_by()
+    counts = dict(found.values_list("company").annotate(count=Count("pk")))
+    for company in companies:
+        company.customer_count = counts.get(company.pk, 0)

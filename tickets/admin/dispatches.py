@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, column, cut, display, link, page_action
+from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, column, cut, display, link, needs, page_action
 from callcentre.admin.base import MAX_SELECTED
 from callcentre.admin.lists import ConditionFilter
 from callcentre.core.integers import integer_of
@@ -49,6 +49,7 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
     search_help_text = _("Number of a ticket, or a Message-ID")
     actions = ("resend_selected",)
     actions_detail = ("resend",)
+    has_resend_permission = needs("tickets.change_dispatch")
     fieldsets = (
         (None, {"fields": ("ticket", "to", "copies_shown", "message_id_shown")}),
         (_("State"), {"fields": ("condition_now", "error", "attempt_count")}),
@@ -64,15 +65,11 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Dispatch]:
         return super().get_queryset(request).select_related("message__ticket")
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Dispatch], search_term: str
-    ) -> tuple[QuerySet[Dispatch], bool]:
-        term = search_term.replace("\0", "").strip(" <>#")
+    def found(self, request: HttpRequest, rows: QuerySet[Dispatch], text: str) -> QuerySet[Dispatch]:
+        term = text.strip(" <>#")
         if (ticket_id := integer_of(term)) is not None:
-            queryset = queryset.filter(message__ticket=ticket_id)
-        elif term:
-            queryset = queryset.filter(header_id=term).exclude(header_id="")
-        return queryset, False
+            return rows.filter(message__ticket=ticket_id)
+        return rows.filter(header_id=term).exclude(header_id="")
 
     @display(description=_("ticket"))
     def ticket(self, dispatch: Dispatch) -> str:
@@ -101,9 +98,6 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
         return colour, dispatch.condition
 
     # Sending again
-
-    def has_resend_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return request.user.has_perm("tickets.change_dispatch")
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         dispatch = self.get_object(request, object_id)

@@ -44,6 +44,7 @@ class MarketplaceAdmin(TargetAdmin):
     list_display = ("source", "url", "is_active")
     actions_detail = ("show_secret", "new_secret")
     list_display_links = ("source",)
+    fixed_fields = ("source",)
 
     def get_fieldsets(self, request: HttpRequest, obj: Marketplace | None = None) -> Any:
         may_change = self.has_change_permission(request, obj) if obj else True
@@ -53,9 +54,6 @@ class MarketplaceAdmin(TargetAdmin):
             (None, {"fields": ["source", "url", "is_active"]}),
             (_("Basic authentication"), {"fields": access}),
         ]
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Marketplace | None = None) -> tuple[str, ...]:
-        return ("source",) if obj else ()
 
     @page_action(description=_("Show the secret"), url_path="secret", icon="visibility", permissions=["change"])
     def show_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -17,6 +17,7 @@ from django.utils.translation import ngettext, pgettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from callcentre.admin import (
+    Admin,
     DeletableMixin,
     ReadOnlyAdmin,
     UncountedMixin,
@@ -25,6 +26,8 @@ from callcentre.admin import (
     cut,
     display,
     link,
+    needs,
+    never,
     page_action,
 )
 from callcentre.admin.base import MAX_SELECTED
@@ -75,6 +78,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
     search_help_text = _("The beginning of the sender's address, or a Message-ID")
     actions = ("retry_selected", "discard_selected", "restore_selected", "block_selected")
     actions_detail = ("retry", "discard")
+    has_decide_permission = needs("tickets.change_receivedmail")
     readonly_fields = ("subject_shown", "message_id_shown", "why_shown", "ticket", "spam_buttons", "size_shown", "raw")
 
     sender_cut = column(lambda mail: cut(mail.sender or "–"), description=_("from"))
@@ -103,14 +107,10 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
             (_("The mail as it came"), {"fields": ("received_at", "size_shown", "raw")}),
         ]
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[ReceivedMail], search_term: str
-    ) -> tuple[QuerySet[ReceivedMail], bool]:
-        if term := search_term.replace("\0", "").strip(" <>"):
-            header_id = ReceivedMail.objects.filter(header_id=term).exclude(header_id="").values("pk")
-            is_of_sender = not header_id.exists()
-            queryset = queryset.filter(sender__startswith=term) if is_of_sender else queryset.filter(pk__in=header_id)
-        return queryset, False
+    def found(self, request: HttpRequest, rows: QuerySet[ReceivedMail], text: str) -> QuerySet[ReceivedMail]:
+        term = text.strip(" <>")
+        header_id = ReceivedMail.objects.filter(header_id=term).exclude(header_id="").values("pk")
+        return rows.filter(pk__in=header_id) if header_id.exists() else rows.filter(sender__startswith=term)
 
     @display(description=pgettext_lazy("of a mail", "subject"))
     def subject_shown(self, mail: ReceivedMail) -> str:
@@ -213,9 +213,6 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
 
     # Retry and discard
 
-    def has_decide_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return request.user.has_perm("tickets.change_receivedmail")
-
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         mail = self.get_object(request, object_id)
         is_open = mail is not None and mail.outcome == Outcome.QUARANTINED
@@ -280,3 +277,17 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
             selected=chosen,
             intro=intro % {"count": len(chosen)},
         )
+
+
+@admin.register(BlockedSender)
+class BlockedSenderAdmin(Admin):
+    """The addresses and domains whose mail is kept apart as spam."""
+
+    list_display = ("entry", "blocked_by", "blocked_at")
+    search_fields = ("entry",)
+    search_help_text = _("A part of the address or domain")
+    fields = ("entry",)
+    has_change_permission = never  # a person blocks another one and deletes this one
+
+    def save_model(self, request: HttpRequest, obj: BlockedSender, form: Any, change: bool) -> None:
+        obj.pk = block_sender(obj.entry, actor_of(request)).pk

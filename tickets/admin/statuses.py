@@ -22,10 +22,7 @@ class TicketStatusAdmin(InstalledNamesMixin, Admin):
     fields = ("name", "kind", "order")
     search_fields = ("name",)
     inlines = (SubstatusInline,)
-
-    def get_readonly_fields(self, request: HttpRequest, obj: TicketStatus | None = None) -> tuple[str, ...]:
-        """Keep the kind of a status: closed tickets have a closing time, merged ones point to another ticket."""
-        return ("kind",) if obj else ()
+    fixed_fields = ("kind",)  # closed tickets have a closing time, merged ones point to another ticket
 
     def has_delete_permission(self, request: HttpRequest, obj: TicketStatus | None = None) -> bool:
         """Refuse to delete the last status of a kind: the service moves tickets to it."""

@@ -46,15 +46,10 @@ class StoredFileAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
             files = files.filter(Q(message__isnull=False) | Q(user=user_of(request)))
         return files
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[StoredFile], search_term: str
-    ) -> tuple[QuerySet[StoredFile], bool]:
-        term = search_term.replace("\0", "").strip(" #")
-        if (ticket_id := integer_of(term)) is not None:
-            queryset = queryset.filter(message__ticket=ticket_id)
-        elif term:
-            queryset = queryset.filter(token=term)
-        return queryset, False
+    def found(self, request: HttpRequest, rows: QuerySet[StoredFile], text: str) -> QuerySet[StoredFile]:
+        term = text.strip(" #")
+        ticket_id = integer_of(term)
+        return rows.filter(token=term) if ticket_id is None else rows.filter(message__ticket=ticket_id)
 
     @display(description=_("ticket"))
     def ticket(self, file: StoredFile) -> str:

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from callcentre.admin import Admin, WeekdaysInline, actor_of, confirm_first, display, page_action
+from callcentre.admin import Admin, WeekdaysInline, actor_of, confirm_first, display, never, page_action
 from callcentre.admin.base import with_images_from_elsewhere
 from callcentre.admin.secrets import password_inputs
 from tickets.admin.password_form import PasswordForm, StoredPassword, password_field, removal_field
@@ -115,6 +115,7 @@ class TicketQueueAdmin(Admin):
     actions_detail = ("test_connection", "connect")
     readonly_fields = ("mailbox_now", "sending_now")
     inlines = (HoursInline,)
+    has_delete_permission = never  # a queue has tickets, so it is made inactive instead
 
     class Media:
         css = {"all": ("callcentre/jodit/jodit.min.css", "callcentre/editor.css")}
@@ -157,10 +158,6 @@ class TicketQueueAdmin(Admin):
             (_("Quarantine"), {"fields": ["sender_limit", "unlimited_senders"]}),
             (_("Targets"), {"fields": [("first_response_minutes", "resolution_minutes")]}),
         ]
-
-    def has_delete_permission(self, request: HttpRequest, obj: TicketQueue | None = None) -> bool:
-        """Refuse: a queue has tickets, so it is made inactive instead."""
-        return False
 
     def save_model(self, request: HttpRequest, obj: TicketQueue, form: Any, change: bool) -> None:
         if not change:

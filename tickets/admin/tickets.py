@@ -235,13 +235,9 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
         return TicketChangeList
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Ticket], search_term: str
-    ) -> tuple[QuerySet[Ticket], bool]:
-        if search_term.strip():
-            ids, is_cut = ticket_search.find(search_term, user_of(request).scope)
-            queryset = self.rows_found(request, queryset, ids, ticket_search.MAX_FOUND, is_cut=is_cut)
-        return queryset, False
+    def found(self, request: HttpRequest, rows: QuerySet[Ticket], text: str) -> QuerySet[Ticket]:
+        ids, is_cut = ticket_search.find(text, user_of(request).scope)
+        return self.rows_found(request, rows, ids, ticket_search.MAX_FOUND, is_cut=is_cut)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         extra = dict(extra_context or {})

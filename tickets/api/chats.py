@@ -150,11 +150,10 @@ class ChatViewSet(ApiViewSet):
         body=AssignInput,
         conflicts=[ErrorCode.CHAT_CLOSED],
     )
-    def assign(self, request: Request, chat_id: str) -> Response:
+    def assign(self, request: Request, chat_id: str) -> None:
         chat = chat_or_404(chat_id)
         values, faults = self.read(AssignInput)
         assign_chat(chat, self.actor, faults, **values)
-        return Response(status=204)
 
     @operation(
         "write_in_chat",
@@ -163,16 +162,14 @@ class ChatViewSet(ApiViewSet):
         body=ChatMessageInput,
         conflicts=[ErrorCode.CHAT_CLOSED],
     )
-    def write(self, request: Request, chat_id: str) -> Response:
+    def write(self, request: Request, chat_id: str) -> None:
         chat = chat_or_404(chat_id)
         values, faults = self.read(ChatMessageInput)
         write_in_chat(chat, self.actor, faults, **values)
-        return Response(status=204)
 
     @operation("close_chat", "Close a chat", "A chat that is already closed stays as it is.")
-    def close(self, request: Request, chat_id: str) -> Response:
+    def close(self, request: Request, chat_id: str) -> None:
         close_chat(chat_or_404(chat_id), self.actor)
-        return Response(status=204)
 
 
 def chat_or_404(chat_id: str) -> Chat:

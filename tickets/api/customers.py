@@ -274,11 +274,10 @@ class CustomerViewSet(ApiViewSet):
         return Response({"next": str(page.next or ""), "result": [_entry_data(*one) for one in page.entries]})
 
     @operation("add_customer_note", "Add a note to a customer", is_extension=False, body=NoteInput)
-    def add_note(self, request: Request, customer_id: str) -> Response:
+    def add_note(self, request: Request, customer_id: str) -> None:
         customer = customer_or_404(customer_id)
         values, faults = self.read(NoteInput)
         add_customer_note(customer, self.actor, faults, **values)
-        return Response(status=204)
 
 
 class CompanyViewSet(ApiViewSet):

@@ -179,9 +179,8 @@ class PersonalDataViewSet(ApiViewSet):
         "Another person or program than the one that asked consents.",
         conflicts=[ErrorCode.CONFLICT, ErrorCode.CONSENT_OF_ANOTHER],
     )
-    def consent(self, request: Request, erasure_id: str) -> Response:
+    def consent(self, request: Request, erasure_id: str) -> None:
         erasures.consent(self.actor, _erasure(erasure_id))
-        return Response(status=204)
 
     @operation(
         "refuse_erasure",
@@ -189,9 +188,8 @@ class PersonalDataViewSet(ApiViewSet):
         "It must still wait for consent.",
         conflicts=[ErrorCode.CONFLICT],
     )
-    def refuse(self, request: Request, erasure_id: str) -> Response:
+    def refuse(self, request: Request, erasure_id: str) -> None:
         erasures.refuse(self.actor, _erasure(erasure_id))
-        return Response(status=204)
 
     def _person(self, reader: type[PersonInput]) -> tuple[Person, dict[str, Any]]:
         values, faults = self.read(reader)

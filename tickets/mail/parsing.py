@@ -12,11 +12,45 @@ from dataclasses import dataclass, field
 from django.utils.translation import gettext_noop as _
 
 from tickets.mail import mime_parts
-from tickets.mail.bounce_notices import says_no_failure
 from tickets.mail.headers import Headers, header, read_headers
 from tickets.mail.mime_parts import Attachment, Part, text_of
 from tickets.mail.server_verdicts import is_called_spam, verdicts_of
 from tickets.mail_ids import ids_in
+
+# The subjects of notices about a delay or a success.
+_SUBJECT = re.compile(
+    r"(?i)\A(?:delayed mail\b|(?:mail |message )?delivery (?:is |has been |was )?delayed\b|(?:mail|message) delayed\b"
+    r"|delivery status notification \((?:delay|success|relay)\w{0,10}\)|delivery delayed:|delayed:"
+    r"|warning: (?:could not send message|message \S{1,60} delayed|mail delayed)|successful mail delivery report"
+    r"|(?:zugestellt|verzögert|zustellung verzögert|opóźnienie|opóźnion\w{1,3}|dostarczono|delivered|relayed):?\b)"
+)
+# The sentences of such notices.
+_TEXT = re.compile(
+    r"(?i)this is a warning(?: message)? only|(?:you )?(?:do not|don't) need to resend (?:your|the) (?:message|mail)"
+    r"|no action is required on your part|(?:will|still) (?:continue|keep|be) (?:to try|trying|being retried|retried)"
+    r"|(?:it|delivery) will be retried|still being retried|delivery attempts will continue|has not yet been delivered"
+    r"|has been delayed and is still|transient non-fatal errors|will keep trying until|we will retry for"
+    r"|będzie(?:my)? ponawia(?:ć|na|ne)|nie musisz wysyłać (?:jej |go )?ponownie|próby dostarczenia będą"
+    r"|wird weiterhin versucht|(?:zustell)?versuche werden fortgesetzt|les tentatives (?:de remise )?continue"
+    r"|was successfully delivered"
+)
+# The end of the notice: the returned mail begins here.
+_ORIGINAL = re.compile(
+    r"(?im)^(?:[> \t]{0,5}(?:received|return-path|message-id|from|subject):|-{2,}[ \t]{0,5}(?:this is a copy|"
+    r"original message|message header|the following is|begin|below|returned message|forwarded))"
+)
+_LONGEST = 4000
+
+
+def says_no_failure(subject: str, text: str) -> bool:
+    """Return whether the notice reports a delay or a success. The returned mail below it does not count."""
+    if _SUBJECT.match(subject):
+        return True
+    notice = text[:_LONGEST]
+    if (found := _ORIGINAL.search(notice)) is not None:
+        notice = notice[: found.start()]
+    return _TEXT.search(" ".join(notice.split())) is not None
+
 
 _MESSAGE_ID = re.compile(r"<([^<>\s]{1,255})>")
 _BARE_ID = re.compile(r"[^<>\s@]{1,200}@[^<>\s@]{1,54}\Z")

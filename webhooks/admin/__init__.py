@@ -1,3 +1,3 @@
 """The webhooks' part of the admin."""
 
-from webhooks.admin import changes, deliveries, resends, webhooks
+from webhooks.admin import deliveries, webhooks

@@ -1,4 +1,4 @@
-"""Events, their deliveries and the attempts: read-only lists of tables with millions of rows."""
+"""Events, their deliveries and the attempts, read-only lists of tables with millions of rows; and resends."""
 
 import json
 from datetime import datetime
@@ -17,12 +17,22 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 
-from callcentre.admin import DatesFilter, ReadOnlyAdmin, UncountedMixin, actor_of, column, display, link, page_action
+from callcentre.admin import (
+    DatesFilter,
+    ReadOnlyAdmin,
+    UncountedMixin,
+    actor_of,
+    column,
+    display,
+    link,
+    needs,
+    page_action,
+)
 from callcentre.admin.lists import ConditionFilter, rows_up_to, takes_all_rows
 from callcentre.admin.scope import AutocompleteSelectFilter
 from callcentre.core.integers import integer_of
 from webhooks.admin.id_ranges import ID, MARGIN, first_event_since, first_id_since, last_event_before, within
-from webhooks.models import Attempt, Delivery, Event
+from webhooks.models import Attempt, Delivery, Event, Resend
 from webhooks.models.delivery import FAILED_ATTEMPT
 from webhooks.verbs.webhooks import resend_deliveries
 
@@ -74,15 +84,6 @@ class EventLogAdmin(UncountedMixin, ReadOnlyAdmin):
 
     webhook_name = column(lambda row: str(_related(row, "webhook") or ""), description=_("webhook"))
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        return (self.found(queryset, search_term) if search_term.strip() else queryset), False
-
-    def found(self, queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
-        """Return the rows of the events that a text names."""
-        raise NotImplementedError
-
     @display(description=_("webhook"))
     def webhook_link(self, row: Delivery | Attempt) -> str:
         webhook = _related(row, "webhook")
@@ -111,9 +112,9 @@ class EventAdmin(EventLogAdmin):
 
     date = column(lambda event: _moment(event.created_at), description=_("date"))
 
-    def found(self, queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
-        found = events_found(term)
-        return queryset & found if queryset.query.where else found
+    def found(self, request: HttpRequest, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
+        found = events_found(text)
+        return rows & found if rows.query.where else found
 
     @display(description=_("action"))
     def action_name(self, event: Event) -> str:
@@ -184,6 +185,7 @@ class DeliveryAdmin(EventLogAdmin):
     list_filter = (("webhook", AutocompleteSelectFilter), StateFilter, DeliveryDates)
     actions = ("resend_selected",)
     actions_detail = ("resend",)
+    has_resend_permission = needs("webhooks.change_webhook")
     fields = ("event_link", "subject", "webhook_link", "state", "attempt_count", "next_attempt", "finished")
     readonly_fields = fields
     change_form_outer_after_template = "admin/webhooks/attempts.html"
@@ -197,8 +199,8 @@ class DeliveryAdmin(EventLogAdmin):
         # Without joins: the joined rows may be pruned already, and the planner could begin at the wrong table.
         return super().get_queryset(request).prefetch_related("event", "webhook")
 
-    def found(self, queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
-        return queryset.filter(event_id__in=ids_found(term))
+    def found(self, request: HttpRequest, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
+        return rows.filter(event_id__in=ids_found(text))
 
     @display(description=_("date"))
     def date(self, delivery: Delivery) -> str:
@@ -222,9 +224,6 @@ class DeliveryAdmin(EventLogAdmin):
         return {"attempts": list(obj.attempts.order_by("-id")[:50]) if obj else []}
 
     # Sending again
-
-    def has_resend_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return request.user.has_perm("webhooks.change_webhook")
 
     @admin.action(description=_("Send again"), permissions=["resend"])
     def resend_selected(self, request: HttpRequest, deliveries: QuerySet[Delivery]) -> None:
@@ -288,9 +287,9 @@ class AttemptAdmin(EventLogAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Attempt]:
         return super().get_queryset(request).prefetch_related("webhook", "delivery__event")
 
-    def found(self, queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
-        deliveries = Delivery.objects.filter(event_id__in=ids_found(term)).order_by()
-        return queryset.filter(delivery_id__in=list(deliveries.values_list("pk", flat=True)))
+    def found(self, request: HttpRequest, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
+        deliveries = Delivery.objects.filter(event_id__in=ids_found(text)).order_by()
+        return rows.filter(delivery_id__in=list(deliveries.values_list("pk", flat=True)))
 
     @display(description=_("event"))
     def event_name(self, attempt: Attempt) -> str:
@@ -308,3 +307,45 @@ class AttemptAdmin(EventLogAdmin):
     @display(description=_("first 2 kB of the answer"))
     def answer_shown(self, attempt: Attempt) -> str:
         return format_html('<pre class="cc-pre" tabindex="0">{}</pre>', attempt.answer) if attempt.answer else ""
+
+
+COLOURS = {Resend.State.QUEUED: "info", Resend.State.RUNNING: "warning", Resend.State.FINISHED: "success"}
+
+
+@admin.register(Resend)
+class ResendAdmin(ReadOnlyAdmin):
+    """Resends and their progress."""
+
+    list_display = ("created_at", "webhook", "since", "progress", "done_count", "actor_name")
+    list_display_links = ("created_at",)
+    list_select_related = ("webhook",)
+    sortable_by = ()
+    has_own_history = True  # read-only: Django's history would be empty
+    fields = (
+        "webhook_link",
+        "since",
+        "includes_waiting",
+        "state",
+        "done_count",
+        "total_count",
+        "actor_name",
+        "created_at",
+        "finished_at",
+    )
+    readonly_fields = fields
+    change_form_outer_before_template = "admin/webhooks/resend.html"
+
+    class Media:
+        js = ("callcentre/live.js",)
+
+    @display(description=_("state"), label={state.value: colour for state, colour in COLOURS.items()})
+    def progress(self, resend: Resend) -> tuple[str, str]:
+        label = str(resend.get_state_display())
+        return resend.state, f"{label} {resend.percent} %" if resend.state == Resend.State.RUNNING else label
+
+    @display(description=_("webhook"))
+    def webhook_link(self, resend: Resend) -> str:
+        return link(reverse("admin:webhooks_webhook_change", args=[resend.webhook_id]), resend.webhook)
+
+    def page_context(self, request: HttpRequest, obj: Any | None) -> dict[str, Any]:
+        return {"deliveries_url": reverse("admin:webhooks_delivery_changelist")}

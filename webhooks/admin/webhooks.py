@@ -9,26 +9,78 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 from django.utils.formats import localize
 from django.utils.html import format_html_join
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from callcentre.admin import HistoryMixin, actor_of, confirm_first, display, page_action
+from callcentre.admin import (
+    ChangeMixin,
+    HistoryMixin,
+    ReadOnlyAdmin,
+    UncountedMixin,
+    actor_of,
+    confirm_first,
+    display,
+    page_action,
+)
 from callcentre.admin.base import REFUSALS
 from callcentre.admin.history import SHOWN, Entry, entry_of
 from callcentre.admin.lists import ConditionFilter
 from callcentre.admin.secrets import OwnPasswordForm, RotateForm, password_inputs
 from callcentre.core.errors import ErrorCode, Outdated
-from webhooks.admin.changes import ACTIONS, changes_of
 from webhooks.admin.forms import CREDENTIALS, ResendForm, WebhookForm, by_group
 from webhooks.admin.health import CHART_OPTIONS, MOST_COUNTED, health_of, queue_of, state_of
 from webhooks.admin.targets import TargetAdmin
-from webhooks.models import Webhook
+from webhooks.models import Webhook, WebhookChange
 from webhooks.rules import faults_of
 from webhooks.verbs import webhooks as verbs
 from webhooks.verbs.webhooks import start_resend
+
+ACTIONS = {
+    "enable": _("enabled"),
+    "disable: person": _("disabled"),
+    "disable: gone": _("disabled: the receiver answered 410"),
+    "disable: failing": _("disabled: nothing but failures for five days"),
+    "show_secret": _("secret shown"),
+    "resend": _("failed deliveries sent again"),
+}
+NAMES = {
+    "since": _("failed since"),
+    "deliveries": _("deliveries"),
+    "http_auth_user": _("user of Basic authentication"),
+    "http_auth_password": _("password of Basic authentication"),
+}
+
+
+def changes_of(change: WebhookChange) -> list[tuple[Any, Any, Any]]:
+    """Return name, old value and new value of each change, in words."""
+    return [(_name(name), _plain(name, old), _plain(name, new)) for name, (old, new) in sorted(change.changes.items())]
+
+
+def _name(name: str) -> Any:
+    return NAMES.get(name) or {field.name: field.verbose_name for field in Webhook._meta.fields}.get(name, name)
+
+
+def _plain(name: str, value: Any) -> str:
+    if name == "since" and value and (instant := parse_datetime(value)):
+        return str(localize(timezone.localtime(instant)))
+    return ", ".join(value) if isinstance(value, list) else "" if value is None else str(value)
+
+
+@admin.register(WebhookChange)
+class WebhookChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
+    """The history of all webhooks, with the people who saw a secret."""
+
+    list_filter = ("actor_kind",)
+    action_labels = ACTIONS
+    changes_of = staticmethod(changes_of)
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).prefetch_related("webhook")  # no join: it may be deleted
+
 
 WAITING = """(SELECT count(*) FROM (
   SELECT FROM webhooks_delivery d WHERE d.webhook_id = webhooks_webhook.id AND d.state = 'waiting' LIMIT %s
@@ -54,6 +106,7 @@ class WebhookAdmin(HistoryMixin, TargetAdmin):
     list_filter = (HealthFilter,)
     search_fields = ("subscription_url",)
     search_help_text = _("Part of the address")
+    readonly_fields = ("actions_shown", "credentials", "signs_with", "created_at")
     actions = ("enable_selected", "disable_selected")
     actions_detail = (
         "send_test",
@@ -127,9 +180,6 @@ class WebhookAdmin(HistoryMixin, TargetAdmin):
         if obj:
             fieldsets.append((_("Signature"), {"fields": ["signs_with", "created_at"]}))
         return fieldsets
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Webhook | None = None) -> tuple[str, ...]:
-        return ("actions_shown", "credentials", "signs_with", "created_at")
 
     @display(description=_("actions"))
     def actions_shown(self, webhook: Webhook) -> str:

@@ -39,9 +39,6 @@ from tickets.verbs.chats import assign_chat, close_chat, write_in_chat
 Kind = CallCommand.Kind
 
 
-# The agent
-
-
 def pause(desk: Situation, form: QueryDict) -> None:
     values, faults = PauseInput.read(form.dict())
     presence.pause(desk.agent, desk.actor, values.get("pause_id"), faults, after_call=True)
@@ -52,9 +49,6 @@ def extend(desk: Situation, form: QueryDict) -> None:
     with transaction.atomic():
         if connection_id := presence.extend_wrap_up(desk.agent, desk.actor):
             await_result(connection_id, presence.EXTENSION)
-
-
-# Calls
 
 
 def place_call(desk: Situation, form: QueryDict) -> None:
@@ -132,9 +126,6 @@ def give_topic(desk: Situation, form: QueryDict) -> None:
     set_topic(desk.actor, values, faults)
 
 
-# Records
-
-
 def result(desk: Situation, form: QueryDict) -> None:
     """Give the result of a campaign's call. A record of the agent's own becomes that of this agent."""
     connection = desk.connection_or_404(form.get("connection", ""))
@@ -184,9 +175,6 @@ def _check_offer(desk: Situation, form: QueryDict) -> None:
 
 def close(desk: Situation, form: QueryDict) -> None:
     close_message(desk.agent, integer_of(form.get("message", "")) or 0)
-
-
-# Chats
 
 
 def write(desk: Situation, form: QueryDict) -> None:

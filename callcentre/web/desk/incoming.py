@@ -117,11 +117,7 @@ def _pops(desk: Situation) -> list[tuple[str, str, str]]:
     if ConnectionTopic.objects.filter(connection=connection).exists() or (desk.attempt and desk.attempt.result):
         moments.append(ScreenPop.Moment.RESULT)
     return [
-        (
-            f"pop-{pop.pk}-{connection.pk}-{pop.moment}",
-            pop.name,
-            screen_pops.address(pop, connection, desk.agent.login),
-        )
+        (f"pop-{pop.pk}-{connection.pk}-{pop.moment}", pop.name, screen_pops.address(pop, connection, desk.agent.login))
         for pop in screen_pops.of_call(connection, ScreenPop.Way.DESK, *moments)
     ]
 

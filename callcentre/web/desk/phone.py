@@ -16,12 +16,12 @@ from django.utils.cache import add_never_cache_headers
 from callcentre.admin import actor_of
 from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.web.desk.home import agent_or_refuse
-from telephony.calls import browser_phones, call_quality, commands
+from telephony.calls import browser_phones, commands
 from telephony.models import Agent, BrowserPhone, CallCommand, Connection
 from telephony.models.browser_phone import NO_MICROPHONE
 from telephony.switch import current_switch
 from telephony.switch.base import SwitchError
-from telephony.verbs import heartbeats
+from telephony.verbs import presence
 
 # For this time a browser may use the TURN server.
 TURN_SECONDS = 12 * 3600
@@ -63,11 +63,11 @@ def _hear(agent: Agent, request: HttpRequest) -> dict[str, Any]:
     """Keep the quality of the present call. Answer whether this window still has the phone, whether calls come to it,
     whether it may be opened anew, and whether the customer is on hold.
     """
-    heartbeats.hear(agent.pk, begins=False)
+    presence.hear(agent.pk, begins=False)
     is_current = browser_phones.hear_of(agent, _token(request), request.POST.get("trouble", "")[:20])
     phone = BrowserPhone.objects.filter(agent=agent, closed_at=None).defer("password").first()
     call = None
-    if is_current and "reports" in request.POST and (call := call_quality.talk_of(agent)):
+    if is_current and "reports" in request.POST and (call := browser_phones.talk_of(agent)):
         _keep_quality(call, agent, request.POST["reports"])
     return {
         "is_on_hold": call is not None and call.is_on_hold,
@@ -81,11 +81,11 @@ def _hear(agent: Agent, request: HttpRequest) -> dict[str, Any]:
 def _keep_quality(call: Connection, agent: Agent, text: str) -> None:
     """Add the reports of the window. Those of an unknown form, as of a page of another release, are left out."""
     try:
-        reports = call_quality.read_reports(text)
+        reports = browser_phones.read_reports(text)
     except ValueError:
         return
     if reports and not call.is_on_hold:
-        call_quality.add(call, agent, reports)
+        browser_phones.add_quality(call, agent, reports)
 
 
 def _lack(agent: Agent, request: HttpRequest) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _lack(agent: Agent, request: HttpRequest) -> dict[str, Any]:
 
 def _hold(agent: Agent, request: HttpRequest) -> dict[str, Any]:
     """Put the customer of the present call on hold, or talk on."""
-    if (call := call_quality.talk_of(agent)) is None:
+    if (call := browser_phones.talk_of(agent)) is None:
         raise Conflict(ErrorCode.CALL_NOT_TALKING)
     kind = CallCommand.Kind.RESUME if call.is_on_hold else CallCommand.Kind.HOLD
     commands.ask(actor_of(request), call, kind)

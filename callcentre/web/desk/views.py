@@ -31,7 +31,7 @@ from callcentre.web.desk.home import agent_or_refuse
 from callcentre.web.desk.phone import phone_act_view, phone_view
 from callcentre.web.desk.situation import Situation
 from campaigns.admin import record_form
-from telephony.verbs import heartbeats
+from telephony.verbs import presence
 
 JSON = "application/json"
 # The sentences of refusals for the agent at the desk, without the names of the wire.
@@ -119,7 +119,7 @@ def now_view(request: HttpRequest, *parts: Part) -> HttpResponse:
     The poll of the desk begins the agent's heartbeats, and those of other pages continue them.
     """
     desk = situation_of(request)
-    heartbeats.hear(desk.agent.pk, begins=not parts)
+    presence.hear(desk.agent.pk, begins=not parts)
     if not parts:
         expect_topic(desk)
     changed = changed_parts(desk, parts or (INCOMING, *PARTS), request.GET.dict())

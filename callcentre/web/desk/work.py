@@ -62,9 +62,6 @@ WHERE c.agent_id = %(agent)s AND c.created_at >= %(since)s AND c.campaign_code <
 """
 
 
-# Tickets
-
-
 def tickets_facts(desk: Situation) -> Any:
     """Return what changes with each change of the agent's open tickets, and with the minute, for the due times."""
     return rows_of(_OPEN_TICKETS, [desk.agent.pk]), int(desk.now.timestamp() // 60)
@@ -80,9 +77,6 @@ def tickets_context(desk: Situation, facts: Any) -> dict[str, Any]:
         "unread_count": sum(row.is_unread for row in rows),
         "may_open": may_see(desk.request.user, "tickets", "ticket"),
     }
-
-
-# Missed callers
 
 
 def missed_facts(desk: Situation) -> Any:
@@ -105,9 +99,6 @@ def missed_or_404(agent: Agent, uid: str) -> Connection:
     if (call := calls.first()) is None:
         raise Http404(_now("This caller was in no queue of yours."))
     return call
-
-
-# Numbers
 
 
 def numbers_facts(desk: Situation) -> Any:

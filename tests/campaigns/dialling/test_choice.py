@@ -1,7 +1,6 @@
 """The choice of the next records, and their reservation."""
 
 from collections import Counter
-from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -49,7 +48,7 @@ def reserved(campaign: Campaign, count: int = 100, holder: str = "one", agents=(
     return reserve(campaign.pk, holder, count, groups=groups, free_agents=agents, now=timezone.now())
 
 
-def test_records_are_chosen_by_class_then_by_order_then_by_age() -> None:
+def test_records_are_chosen_by_class_then_by_order_then_by_age():
     campaign, agent, past = CampaignFactory(), AgentFactory(), timezone.now() - timedelta(minutes=1)
     make = partial(RecordFactory, campaign=campaign)
     unordered, low = make(), make(order=5)
@@ -81,7 +80,7 @@ def rows_read(plan: dict[str, Any]) -> float:
 
 @pytest.mark.trial
 @pytest.mark.slow("writes many records")
-def test_records_of_one_time_are_read_in_their_order_without_a_sort() -> None:
+def test_records_of_one_time_are_read_in_their_order_without_a_sort():
     campaign, now = CampaignFactory(), timezone.now()
     status = {"system_status": "CALL_NO_SOONER_THAN", "next_call_at": now - timedelta(minutes=1)}
     Record.objects.bulk_create(RecordFactory.build_batch(2000, campaign=campaign, **status))
@@ -95,7 +94,7 @@ def test_records_of_one_time_are_read_in_their_order_without_a_sort() -> None:
     assert rows_read(explained["Plan"]) < 100
 
 
-def test_a_plan_that_is_made_on_empty_tables_reads_no_table_whole() -> None:
+def test_a_plan_that_is_made_on_empty_tables_reads_no_table_whole():
     values = values_of(1, "one", groups=OPEN, free_agents=[1], now=timezone.now()) | {"count": 5, "look": 5}
     with connection.cursor() as cursor:
         for table in ("record", "donotcall", "attempt", "additionalnumber"):
@@ -107,7 +106,7 @@ def test_a_plan_that_is_made_on_empty_tables_reads_no_table_whole() -> None:
     assert "Seq Scan" not in plan
 
 
-def test_an_additional_number_whose_call_was_dropped_needs_an_agent() -> None:
+def test_an_additional_number_whose_call_was_dropped_needs_an_agent():
     number = AdditionalNumberFactory()
     at = timezone.now() - timedelta(hours=5)
     PastAttemptFactory(campaign=CampaignFactory(), phone_number=number.number, dialled_at=at, outcome="dropped")
@@ -115,7 +114,7 @@ def test_an_additional_number_whose_call_was_dropped_needs_an_agent() -> None:
     assert [found.needs_agent for found in reserved(number.record.campaign)] == [True]
 
 
-def test_records_to_call_fill_up_what_retries_leave() -> None:
+def test_records_to_call_fill_up_what_retries_leave():
     campaign, past = CampaignFactory(), timezone.now() - timedelta(minutes=1)
     to_call = RecordFactory.create_batch(3, campaign=campaign)
     retries = RecordFactory.create_batch(2, campaign=campaign, system_status="CALL_NO_SOONER_THAN", next_call_at=past)
@@ -123,7 +122,7 @@ def test_records_to_call_fill_up_what_retries_leave() -> None:
     assert [found.id for found in reserved(campaign, count=4)] == [one.pk for one in [*retries, *to_call[:2]]]
 
 
-def test_a_reservation_writes_the_lease_only() -> None:
+def test_a_reservation_writes_the_lease_only():
     record = RecordFactory()
 
     assert [found.id for found in reserved(record.campaign)] == [record.pk]
@@ -134,7 +133,7 @@ def test_a_reservation_writes_the_lease_only() -> None:
     assert reserved(record.campaign, holder="two") == []
 
 
-def test_only_the_holder_gives_a_reservation_back_and_that_of_a_dead_dialler_ends() -> None:
+def test_only_the_holder_gives_a_reservation_back_and_that_of_a_dead_dialler_ends():
     record = RecordFactory()
     reserved(record.campaign)
 
@@ -147,7 +146,7 @@ def test_only_the_holder_gives_a_reservation_back_and_that_of_a_dead_dialler_end
     assert [found.id for found in reserved(record.campaign, holder="two")] == [record.pk]
 
 
-def test_zones_and_countries_of_callable_records_are_found() -> None:
+def test_zones_and_countries_of_callable_records_are_found():
     campaign = CampaignFactory()
     for zone, code in (("Europe/Warsaw", "48"), ("America/New_York", "1"), ("America/New_York", "48"), ("", "")):
         RecordFactory.create_batch(2, campaign=campaign, zone=zone, calling_code=code)
@@ -163,7 +162,7 @@ def listed(number: str, **values: Any) -> None:
     DoNotCallFactory(phone_number=number, number=number, **values)
 
 
-def test_listed_and_wrong_numbers_are_held_and_replaced_by_the_next_records() -> None:
+def test_listed_and_wrong_numbers_are_held_and_replaced_by_the_next_records():
     campaign, soon = CampaignFactory(), timezone.now() + timedelta(hours=2)
     make = partial(RecordFactory, campaign=campaign)
     by_number, by_prefix, of_campaign = make(), make(phone_number="+48700111222"), make()
@@ -185,7 +184,7 @@ def test_listed_and_wrong_numbers_are_held_and_replaced_by_the_next_records() ->
     assert not Record.objects.get(pk=free[4].pk).leased_by
 
 
-def test_a_long_run_of_listed_records_does_not_stop_the_choice() -> None:
+def test_a_long_run_of_listed_records_does_not_stop_the_choice():
     campaign = CampaignFactory()
     RecordFactory.create_batch(40, campaign=campaign, phone_number=factory.Sequence(lambda n: f"+48700{n:06}"))
     listed("+48700", is_prefix=True)
@@ -195,7 +194,7 @@ def test_a_long_run_of_listed_records_does_not_stop_the_choice() -> None:
     assert Record.objects.exclude(held_until=None).count() == 40
 
 
-def test_a_number_called_for_another_record_is_held_for_the_pause(settings) -> None:
+def test_a_number_called_for_another_record_is_held_for_the_pause(settings):
     settings.DIAL_PAUSE = timedelta(hours=1)
     called, retried, not_dialled, earlier = RecordFactory.create_batch(4, campaign=CampaignFactory())
     at = timezone.now() - timedelta(minutes=20)
@@ -218,9 +217,7 @@ def test_a_number_called_for_another_record_is_held_for_the_pause(settings) -> N
         *((1.1, "no_answer", [False]), (1.1, "dropped", [True]), (71, "dropped", [True]), (73, "dropped", [False])),
     ],
 )
-def test_the_pause_and_the_guarantee_after_a_drop_hold_across_campaigns(
-    hours: float, outcome: str, needs_agent: list[bool]
-) -> None:
+def test_the_pause_and_the_guarantee_after_a_drop_hold_across_campaigns(hours, outcome, needs_agent):
     record = RecordFactory(campaign=CampaignFactory())
     at = timezone.now() - timedelta(hours=hours)
     PastAttemptFactory(campaign=CampaignFactory(), phone_number=record.phone_number, dialled_at=at, outcome=outcome)
@@ -228,14 +225,14 @@ def test_the_pause_and_the_guarantee_after_a_drop_hold_across_campaigns(
     assert [one.needs_agent for one in reserved(record.campaign)] == needs_agent
 
 
-def test_a_record_with_another_number_is_judged_when_it_is_dialled() -> None:
+def test_a_record_with_another_number_is_judged_when_it_is_dialled():
     record = AdditionalNumberFactory().record
     listed(record.number)
 
     assert [found.id for found in reserved(record.campaign)] == [record.pk]
 
 
-def test_closed_numbers_of_an_open_group_are_not_chosen() -> None:
+def test_closed_numbers_of_an_open_group_are_not_chosen():
     campaign = CampaignFactory()
     zone = {"campaign": campaign, "zone": "America/New_York"}
     RecordFactory(phone_number="+13055550117", **zone)
@@ -245,7 +242,7 @@ def test_closed_numbers_of_an_open_group_are_not_chosen() -> None:
     assert [found.id for found in reserved(campaign, groups=groups)] == [open_one.pk]
 
 
-def test_held_records_come_back_when_their_time_has_come() -> None:
+def test_held_records_come_back_when_their_time_has_come():
     now = timezone.now()
     due, later = (RecordFactory(held_until=now + timedelta(minutes=minutes)) for minutes in (-1, 1))
 
@@ -257,7 +254,7 @@ def test_held_records_come_back_when_their_time_has_come() -> None:
     assert later.held_until is not None
 
 
-def test_an_edit_lets_a_held_record_be_chosen_at_once(api: ApiClient) -> None:
+def test_an_edit_lets_a_held_record_be_chosen_at_once(api):
     record = RecordFactory(held_until=FOR_GOOD)
 
     path = f"/api/outbounds/{record.campaign.code}/records/{record.number}"
@@ -286,9 +283,7 @@ def change_zone(api: ApiClient, record: Record) -> None:
 
 @pytest.mark.usefixtures("switch")
 @pytest.mark.parametrize("change", [edit, remove_prefix, remove_number, change_zone])
-def test_no_change_of_a_dropped_record_brings_its_next_call_forward(
-    api: ApiClient, change: Callable[[ApiClient, Record], None]
-) -> None:
+def test_no_change_of_a_dropped_record_brings_its_next_call_forward(api, change):
     campaign = dialling_campaign()
     tick(campaign)
     Attempt.objects.update(outcome="dropped")
@@ -307,11 +302,11 @@ def test_no_change_of_a_dropped_record_brings_its_next_call_forward(
 
 @pytest.mark.trial
 @pytest.mark.slow("runs threads")
-def test_several_diallers_never_reserve_the_same_record(committed_db: None) -> None:
+def test_several_diallers_never_reserve_the_same_record(committed_db):
     campaign = CampaignFactory()
     RecordFactory.create_batch(60, campaign=campaign)
 
-    def take(holder: str) -> list[int]:
+    def take(holder):
         found = []
         for _ in range(5):
             with transaction.atomic():

@@ -1,4 +1,4 @@
-"""Calls of a dialler among other calls: their fields and events, the limits, and the order of persons who wait."""
+"""Calls of a dialler: their fields and events, the limits, the order of persons who wait, transfers that fail."""
 
 from datetime import timedelta
 from typing import Any
@@ -7,13 +7,19 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from campaigns.dialling import previews
-from campaigns.models import Campaign
-from telephony.calls import dialler_calls, distribution
+from campaigns.dialling import outcomes, previews
+from campaigns.models import Attempt, Campaign
+from campaigns.verbs.results import give_result
+from telephony.calls import commands, dialler_calls, distribution, switch_events
 from telephony.calls.campaign_calls import hold_agent
-from telephony.models import Agent, AgentLine, Connection, Leg, Offer
+from telephony.models import Agent, AgentLine, AgentState, Connection, Leg, Offer
+from telephony.switch.base import Ended, Played
 from tests.campaigns.dialling.calls import (
     dialling_campaign,
+    hang_up,
+    line_of,
+    only_attempt,
+    only_record,
     open_call,
     person_waits,
     pick_up,
@@ -22,17 +28,14 @@ from tests.campaigns.dialling.calls import (
     tick,
     with_lines,
 )
-from tests.campaigns.factories import CampaignFactory, RecordFactory
-from tests.conftest import ApiClient
+from tests.campaigns.factories import CampaignFactory, RecordFactory, RetryRuleFactory
+from tests.conftest import ACTOR
 from tests.telephony.callers import HOTLINE, call_in, member, offers
-from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import QueueFactory, QueueMemberFactory
 from webhooks.models import Event
 
 
-def test_a_dialled_call_names_campaign_and_record_and_no_agent_until_the_join(
-    switch: RecordingSwitch, api: ApiClient
-) -> None:
+def test_a_dialled_call_names_campaign_and_record_and_no_agent_until_the_join(switch, api):
     campaign = predictive(caller_id="+48225550100")
     tick(campaign)
     call = open_call()
@@ -51,9 +54,7 @@ def test_a_dialled_call_names_campaign_and_record_and_no_agent_until_the_join(
 
 @pytest.mark.parametrize("with_line", [False, True])
 @pytest.mark.parametrize(("own", "shown"), [("+48225550100", "+48225550100"), ("", "+48225550199")])
-def test_the_source_of_a_call_with_a_known_agent_is_the_caller_id_too(
-    switch: RecordingSwitch, settings: Any, own: str, shown: str, with_line: bool
-) -> None:
+def test_the_source_of_a_call_with_a_known_agent_is_the_caller_id_too(switch, settings, own, shown, with_line):
     settings.CALLER_ID = "+48225550199"
     campaign = dialling_campaign(dialer="progressive", caller_id=own)
     if with_line:
@@ -70,7 +71,7 @@ def test_the_source_of_a_call_with_a_known_agent_is_the_caller_id_too(
 
 @pytest.mark.parametrize("dialer", ["progressive", "predictive"])
 @pytest.mark.parametrize("limit", ["TRUNK_LIMIT", "CALLS_PER_SECOND"])
-def test_the_limits_count_dialled_calls(switch: RecordingSwitch, settings: Any, limit: str, dialer: str) -> None:
+def test_the_limits_count_dialled_calls(switch, settings, limit, dialer):
     campaign = dialling_campaign(agents=3, records=3, dialer=dialer)
     if dialer == "predictive":
         with_lines(campaign)
@@ -81,7 +82,7 @@ def test_the_limits_count_dialled_calls(switch: RecordingSwitch, settings: Any, 
     assert Connection.objects.count() == 2
 
 
-def test_a_person_who_has_answered_comes_before_the_callers_of_queues(switch: RecordingSwitch) -> None:
+def test_a_person_who_has_answered_comes_before_the_callers_of_queues(switch):
     campaign = predictive()
     agent: Agent = campaign.agents.get()
     QueueMemberFactory(queue=QueueFactory(number=HOTLINE), agent=agent)
@@ -109,9 +110,7 @@ def person_waits_for_free_agents(campaign: Campaign) -> Connection:
     return dialled
 
 
-def test_an_agent_who_becomes_free_after_the_match_is_left_to_the_person_who_has_answered(
-    switch: RecordingSwitch,
-) -> None:
+def test_an_agent_who_becomes_free_after_the_match_is_left_to_the_person_who_has_answered(switch):
     campaign = predictive()
     queue = QueueFactory(number=HOTLINE)
     QueueMemberFactory(queue=queue, agent=campaign.agents.get())
@@ -128,7 +127,7 @@ def test_an_agent_who_becomes_free_after_the_match_is_left_to_the_person_who_has
     assert offers(caller) == [(other.login, "ringing")]
 
 
-def test_an_agent_whom_no_campaign_joins_is_not_kept_from_callers(switch: RecordingSwitch) -> None:
+def test_an_agent_whom_no_campaign_joins_is_not_kept_from_callers(switch):
     campaign = predictive(agents=2)
     without_line, inbound_only = campaign.agents.order_by("id")
     queue = QueueFactory(number=HOTLINE)
@@ -145,7 +144,7 @@ def test_an_agent_whom_no_campaign_joins_is_not_kept_from_callers(switch: Record
     assert set(Offer.objects.values_list("agent__login", flat=True)) == {"agent1", "agent2"}
 
 
-def test_no_agent_is_held_for_a_new_call_while_a_person_waits(switch: RecordingSwitch) -> None:
+def test_no_agent_is_held_for_a_new_call_while_a_person_waits(switch):
     """Between the look at the agents and the lock of one, a person of another campaign has answered."""
     campaign = predictive()
     dialled = person_waits_for_free_agents(campaign)
@@ -163,10 +162,115 @@ def test_no_agent_is_held_for_a_new_call_while_a_person_waits(switch: RecordingS
     assert dialled.agent == agent
 
 
-def test_nothing_is_dialled_for_an_agent_whom_a_person_waits_for(switch: RecordingSwitch) -> None:
+def test_nothing_is_dialled_for_an_agent_whom_a_person_waits_for(switch):
     campaign = predictive(records=2)
     person_waits_for_free_agents(campaign)
 
     tick(campaign)
 
     assert Connection.objects.count() == 1
+
+
+BUSY = 17
+
+
+def transferred(campaign: Campaign) -> Connection:
+    """Let the campaign's agent talk with the customer, and transfer the call to a number."""
+    tick(campaign)
+    call = open_call()
+    if not call.uses_line:
+        pick_up(call, Leg.Role.AGENT)
+    pick_up(call, Leg.Role.CUSTOMER)
+    call.refresh_from_db()
+    command = commands.ask_transfer(ACTOR, call, [], number="+48225550199")
+    commands.carry_out(command.pk, call.pk)
+    return call
+
+
+def lost(campaign: Campaign, **result: Any) -> None:
+    """Let a transfer of the campaign's call fail, so that the call ends. The agent gives the result, if any, before."""
+    call = transferred(campaign)
+    if result:
+        give_result(call, ACTOR, **result)
+    hang_up(call, Leg.Role.TARGET, BUSY)
+
+
+def test_the_agents_result_is_written_if_the_transfer_fails(switch):
+    campaign = dialling_campaign()
+    status = campaign.statuses.get(name="Do not call")
+
+    lost(campaign, status_id=status.pk, last_note="Never again.", is_number_wrong=True)
+
+    record, attempt = only_record(), only_attempt()
+    assert (record.status, record.system_status, record.last_note) == (status, "NO_CALL", "Never again.")
+    assert record.is_number_wrong
+    assert (record.history.latest("id").action, attempt.settled_at) == ("result", attempt.ended_at)
+
+
+def test_a_person_who_was_lost_is_not_called_before_the_delay_of_dropped_calls(switch):
+    campaign = dialling_campaign(wrap_up_seconds=0)
+    lost(campaign)
+
+    tick(campaign)
+
+    assert AgentState.objects.get(ended_at=None).kind == "free"
+    assert Attempt.objects.count() == 1
+
+
+def test_a_person_who_was_lost_in_the_last_attempt_is_not_called_again(switch):
+    campaign = dialling_campaign()
+    RetryRuleFactory(campaign=campaign, outcome="dropped", most_attempts=1)
+
+    lost(campaign)
+
+    record = only_record()
+    assert (record.system_status, record.is_leased) == ("ABANDONED_AFTER_N_TRIES", False)
+
+
+def test_without_a_line_the_call_ends_and_the_record_is_called_with_an_agent(switch):
+    campaign = dialling_campaign(wrap_up_seconds=30)
+
+    call = transferred(campaign)
+    hang_up(call, Leg.Role.TARGET, BUSY)
+
+    call.refresh_from_db()
+    record, attempt = only_record(), only_attempt()
+    assert (call.state, call.disposition) == ("ended", "ANSWERED")
+    assert [told[0] for told in switch.told].count("call_agent") == 1
+    assert (record.system_status, record.leased_by) == ("CALL_PROGRESSIVE", "")
+    assert record.history.latest("id").action == "transfer_failed"
+    assert (attempt.outcome, attempt.settled_at) == (Attempt.Outcome.ANSWERED, attempt.ended_at)
+    assert outcomes.settle_due(timezone.now() + timedelta(hours=1)) == 0
+    assert AgentState.objects.get(ended_at=None).kind == "wrap_up"
+
+
+def test_a_line_that_is_over_cannot_take_the_customer_back(switch):
+    campaign = dialling_campaign()
+    with_lines(campaign)
+    call, agent = transferred(campaign), campaign.agents.get()
+    switch_events.handle(Ended(line_of(agent).channel_id, timezone.now(), 16))
+
+    hang_up(call, Leg.Role.TARGET, BUSY)
+
+    assert Connection.objects.get().state == "ended"
+    assert only_record().system_status == "CALL_PROGRESSIVE"
+
+
+def test_the_customer_returns_to_the_line_of_the_agent(switch):
+    campaign = dialling_campaign(wrap_up_seconds=30)
+    with_lines(campaign)
+    agent = campaign.agents.get()
+
+    call = transferred(campaign)
+    hang_up(call, Leg.Role.TARGET, BUSY)
+
+    channel = line_of(agent).channel_id
+    assert ("play_tone", channel) in switch.told
+    switch_events.handle(Played(channel, timezone.now()))
+    call.refresh_from_db()
+    assert (call.state, call.agent) == ("talking", agent)
+    assert line_of(agent).connection_id == call.pk
+    assert only_record().system_status == "IN_PROGRESS"
+    hang_up(call, Leg.Role.CUSTOMER)
+    outcomes.settle_due(timezone.now() + timedelta(hours=1))
+    assert only_record().system_status == "NO_CALL"

@@ -5,13 +5,11 @@ import json
 import struct
 import wave
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
 
 from callcentre.core.deletions import remove_files
 from callcentre.core.limited_process import BeyondLimits
@@ -38,7 +36,7 @@ def wav(seconds: float = 1, rate: int = 44_100, channels: int = 2, width: int = 
 
 
 @pytest.fixture
-def campaign() -> Campaign:
+def campaign():
     campaign: Campaign = CampaignFactory()
     set_message(campaign, ACTOR, to_telephone(io.BytesIO(wav())))
     return campaign
@@ -46,7 +44,7 @@ def campaign() -> Campaign:
 
 @pytest.mark.parametrize("width", [1, 2, 3, 4])
 @pytest.mark.parametrize(("rate", "channels"), [(44_100, 2), (8000, 1), (16_000, 1), (48_000, 2), (6000, 1)])
-def test_any_plain_wav_becomes_one_for_the_telephone(width: int, rate: int, channels: int) -> None:
+def test_any_plain_wav_becomes_one_for_the_telephone(width, rate, channels):
     sound = to_telephone(io.BytesIO(wav(0.5, rate, channels, width)))
 
     with wave.open(io.BytesIO(sound), "rb") as file:
@@ -54,7 +52,7 @@ def test_any_plain_wav_becomes_one_for_the_telephone(width: int, rate: int, chan
         assert file.getnframes() == pytest.approx(4000, abs=2)
 
 
-def test_the_samples_stay_what_they_were() -> None:
+def test_the_samples_stay_what_they_were():
     buffer = io.BytesIO()
     with wave.open(buffer, "wb") as file:
         file.setparams((2, 2, 16_000, 0, "NONE", ""))
@@ -69,7 +67,7 @@ def test_the_samples_stay_what_they_were() -> None:
     [b"", b"MP3", wav()[:30], wav(0), wav(61, 8000, 1), wav(50, 1, 1), wav(1, 200_000, 1), wav(1, 8000, 3)],
     ids=range(8),
 )
-def test_anything_else_is_refused(content: bytes) -> None:
+def test_anything_else_is_refused(content):
     with pytest.raises(ValidationError):
         to_telephone(io.BytesIO(content))
 
@@ -77,11 +75,11 @@ def test_anything_else_is_refused(content: bytes) -> None:
 @pytest.mark.parametrize(
     ("read", "refusal"), [(to_telephone, ValidationError), (lambda file: mend(file, 0), wave.Error)]
 )
-def test_a_file_of_many_parts_is_not_read_through(read: Any, refusal: type[Exception]) -> None:
+def test_a_file_of_many_parts_is_not_read_through(read, refusal):
     class File(io.BytesIO):
         reads = 0
 
-        def read(self, size: int | None = -1) -> bytes:
+        def read(self, size=-1):
             self.reads += 1
             return super().read(size)
 
@@ -92,8 +90,8 @@ def test_a_file_of_many_parts_is_not_read_through(read: Any, refusal: type[Excep
     assert file.reads <= 100
 
 
-def test_a_sound_is_read_in_the_limited_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*args: Any) -> bytes:
+def test_a_sound_is_read_in_the_limited_process(monkeypatch):
+    def refuse(*args):
         raise BeyondLimits
 
     monkeypatch.setattr("callcentre.core.limited_process._run_apart", refuse)
@@ -102,7 +100,7 @@ def test_a_sound_is_read_in_the_limited_process(monkeypatch: pytest.MonkeyPatch)
         to_telephone(io.BytesIO(wav()))
 
 
-def test_the_message_is_uploaded_and_removed_on_its_page() -> None:
+def test_the_message_is_uploaded_and_removed_on_its_page():
     campaign = CampaignFactory()
     browser = superuser()
     page = page_of(campaign, "drop_message")
@@ -120,7 +118,7 @@ def test_the_message_is_uploaded_and_removed_on_its_page() -> None:
     assert not campaign.drop_message
 
 
-def test_a_clone_has_a_copy_of_the_message_of_its_own_unless_the_file_is_lost(campaign: Campaign) -> None:
+def test_a_clone_has_a_copy_of_the_message_of_its_own_unless_the_file_is_lost(campaign):
     clone = clone_campaign(campaign, ACTOR, name="Second round")
 
     content = campaign.drop_message.read()
@@ -132,7 +130,7 @@ def test_a_clone_has_a_copy_of_the_message_of_its_own_unless_the_file_is_lost(ca
     assert not clone_campaign(clone, ACTOR, name="Third round").drop_message
 
 
-def test_asterisk_fetches_the_message_from_a_signed_address(campaign: Campaign, settings, client: Client) -> None:
+def test_asterisk_fetches_the_message_from_a_signed_address(campaign, settings, client):
     settings.SWITCH_BACKEND, settings.SOUNDS_URL = "asterisk", "http://callcentre.example"
 
     address = sound_of(campaign)
@@ -144,9 +142,7 @@ def test_asterisk_fetches_the_message_from_a_signed_address(campaign: Campaign, 
     assert answer.getvalue()[:4] == b"RIFF"
 
 
-def test_a_person_hears_the_message_that_asterisk_fetches_over_http(
-    campaign: Campaign, settings, live_server: Any
-) -> None:
+def test_a_person_hears_the_message_that_asterisk_fetches_over_http(campaign, settings, live_server):
     settings.SWITCH_BACKEND, settings.SOUNDS_URL = "asterisk", live_server.url
     heard: list[bytes] = []
     pbx = Pbx()
@@ -154,7 +150,7 @@ def test_a_person_hears_the_message_that_asterisk_fetches_over_http(
     line = pbx.call_in("+48600100200", "+48225550100")
     assert line is not None
 
-    def ends() -> list[str]:
+    def ends():
         events = [json.loads(event) for event in list(heard)]
         return [event["playback"]["state"] for event in events if event["type"] == "PlaybackFinished"]
 
@@ -166,7 +162,7 @@ def test_a_person_hears_the_message_that_asterisk_fetches_over_http(
     assert ends() == ["done"]
 
 
-def test_an_address_without_a_right_signature_is_unknown(campaign: Campaign, settings, client: Client) -> None:
+def test_an_address_without_a_right_signature_is_unknown(campaign, settings, client):
     settings.SOUNDS_URL = "http://callcentre.example"
     path = sound_of(campaign).removeprefix("http://callcentre.example")
 
@@ -176,7 +172,7 @@ def test_an_address_without_a_right_signature_is_unknown(campaign: Campaign, set
     assert client.get(path).status_code == 404
 
 
-def test_asterisk_finds_the_message_in_a_shared_folder(campaign: Campaign, settings, tmp_path: Path) -> None:
+def test_asterisk_finds_the_message_in_a_shared_folder(campaign, settings, tmp_path):
     settings.SWITCH_BACKEND, settings.SOUNDS_FOLDER = "asterisk", str(tmp_path / "callcentre")
     (tmp_path / "callcentre").mkdir()
 
@@ -187,7 +183,7 @@ def test_asterisk_finds_the_message_in_a_shared_folder(campaign: Campaign, setti
     assert sound_of(campaign) == name
 
 
-def test_the_folder_has_a_copy_of_each_message_under_a_name_of_its_own(campaign: Campaign, settings, tmp_path) -> None:
+def test_the_folder_has_a_copy_of_each_message_under_a_name_of_its_own(campaign, settings, tmp_path):
     """The storage gives the name of a removed file again, and the copy in the folder stays."""
     settings.SWITCH_BACKEND, settings.SOUNDS_FOLDER = "asterisk", str(tmp_path)
     code, first = campaign.code, to_telephone(io.BytesIO(wav()))
@@ -204,7 +200,7 @@ def test_the_folder_has_a_copy_of_each_message_under_a_name_of_its_own(campaign:
     assert copy.read_bytes() == other.drop_message.read()
 
 
-def test_without_a_way_to_asterisk_there_is_no_message(campaign: Campaign, settings) -> None:
+def test_without_a_way_to_asterisk_there_is_no_message(campaign, settings):
     settings.SWITCH_BACKEND = "asterisk"
 
     assert sound_of(campaign) == ""

@@ -38,9 +38,8 @@ def legal(*rows: LegalSpan, name: str = "United States", prefix: str = "1") -> L
 US = Hours(rules=(legal(),))
 
 
-@pytest.mark.parametrize(
-    ("hours", "zone", "number", "expected"),
-    [
+def test_closures():
+    for hours, zone, number, expected in [
         (Hours(), WARSAW, POLISH, None),
         (Hours(spans=(OFFICE,)), WARSAW, POLISH, None),
         (Hours(spans=(OFFICE,)), NEW_YORK, POLISH, Closure("outside_hours")),
@@ -55,15 +54,12 @@ US = Hours(rules=(legal(),))
         (Hours(), "?", POLISH, Closure("zone_unreadable")),
         (Hours(), "Europe/Nowhere", POLISH, Closure("zone_unreadable")),
         (Hours(spans=(OFFICE,), rules=US.rules, is_ignored=True), NEW_YORK, AMERICAN, None),
-    ],
-)
-def test_closures(hours: Hours, zone: str, number: str, expected: Closure | None) -> None:
-    assert closure(hours, zone, number, NOON) == expected
+    ]:
+        assert closure(hours, zone, number, NOON) == expected
 
 
-@pytest.mark.parametrize(
-    ("span", "at", "is_open"),
-    [
+def test_a_span_includes_its_beginning_and_not_its_end_by_the_clock_of_the_zone():
+    for span, at, is_open in [
         *((OFFICE, f"2026-03-02T{at}+01:00", False) for at in ("08:59:59", "17:00:00")),
         *((OFFICE, f"2026-03-02T{at}+01:00", True) for at in ("09:00:00", "16:59:59")),
         # 23:59 means midnight.
@@ -71,16 +67,12 @@ def test_closures(hours: Hours, zone: str, number: str, expected: Closure | None
         # On 29 March 2026 clocks in Warsaw go from 2:00 to 3:00.
         (CALM, "2026-03-28T06:30Z", False),
         (CALM, "2026-03-29T06:30Z", True),
-    ],
-)
-def test_a_span_includes_its_beginning_and_not_its_end_by_the_clock_of_the_zone(
-    span: Span, at: str, is_open: bool
-) -> None:
-    found = closure(Hours(spans=(span,)), WARSAW, POLISH, datetime.fromisoformat(at))
-    assert found == (None if is_open else Closure("outside_hours"))
+    ]:
+        found = closure(Hours(spans=(span,)), WARSAW, POLISH, datetime.fromisoformat(at))
+        assert found == (None if is_open else Closure("outside_hours"))
 
 
-def test_holidays_close_a_campaign_and_a_country_without_a_calendar_is_never_called() -> None:
+def test_holidays_close_a_campaign_and_a_country_without_a_calendar_is_never_called():
     hours = Hours(holiday_country="PL")
     christmas = datetime(2026, 12, 25, 11, tzinfo=UTC)
     assert closure(hours, WARSAW, POLISH, christmas) == Closure("holiday", "PL")
@@ -89,14 +81,14 @@ def test_holidays_close_a_campaign_and_a_country_without_a_calendar_is_never_cal
     assert closure(Hours(holiday_country="XX"), WARSAW, POLISH, NOON) == Closure("holiday", "XX")
 
 
-def test_rows_of_one_legal_rule_are_alternatives_and_rules_bind_together() -> None:
+def test_rows_of_one_legal_rule_are_alternatives_and_rules_bind_together():
     workdays = LegalSpan(Span(frozenset((1, 2, 3, 4, 5)), time(8), time(21)), "", None, None)
     saturday = LegalSpan(Span(frozenset((6,)), time(10), time(14)), "", None, None)
     federal = legal(workdays, saturday)
     state = legal(LegalSpan(Span(EVERY_DAY, time(9), time(20)), "", None, None), name="Florida", prefix="1305")
     hours = Hours(rules=(federal, state))
 
-    def at(text: str, number: str = "+13055550117") -> Closure | None:
+    def at(text, number="+13055550117"):
         return closure(hours, NEW_YORK, number, datetime.fromisoformat(text))
 
     assert at("2026-03-02T12:00-05:00") is None
@@ -107,12 +99,12 @@ def test_rows_of_one_legal_rule_are_alternatives_and_rules_bind_together() -> No
     assert at("2026-03-08T12:00-05:00") == Closure("legal_hours", "United States")
 
 
-def test_a_legal_rule_holds_on_its_dates_only() -> None:
+def test_a_legal_rule_holds_on_its_dates_only():
     early = LegalSpan(Span(EVERY_DAY, time(8), time(9)), "", None, date(2026, 3, 1))
     later = LegalSpan(CALM, "", date(2026, 3, 3), None)
     hours = Hours(rules=(legal(early, later),))
 
-    def at(text: str) -> bool:
+    def at(text):
         return closure(hours, NEW_YORK, AMERICAN, datetime.fromisoformat(text)) is None
 
     assert not at("2026-03-01T12:00-05:00")
@@ -121,7 +113,7 @@ def test_a_legal_rule_holds_on_its_dates_only() -> None:
     assert at("2026-03-03T12:00-05:00")
 
 
-def test_a_legal_rule_may_exclude_holidays() -> None:
+def test_a_legal_rule_may_exclude_holidays():
     hours = Hours(rules=(legal(LegalSpan(CALM, "US", None, None)),))
     assert closure(hours, NEW_YORK, AMERICAN, datetime(2026, 7, 3, 16, tzinfo=UTC)) == Closure(
         "legal_hours", "United States"
@@ -129,7 +121,7 @@ def test_a_legal_rule_may_exclude_holidays() -> None:
     assert closure(hours, NEW_YORK, AMERICAN, datetime(2026, 7, 7, 16, tzinfo=UTC)) is None
 
 
-def test_next_opening_is_the_first_instant_that_all_rules_and_zones_allow() -> None:
+def test_next_opening_is_the_first_instant_that_all_rules_and_zones_allow():
     hours = Hours(spans=(OFFICE,), rules=US.rules)
     assert next_opening(hours, NEW_YORK, AMERICAN, NOON) == datetime(2026, 3, 2, 14, tzinfo=UTC)
     assert next_opening(hours, WARSAW, POLISH, NOON) == NOON
@@ -143,7 +135,7 @@ def test_next_opening_is_the_first_instant_that_all_rules_and_zones_allow() -> N
     assert next_opening(hours, "?", POLISH, NOON) is None
 
 
-def test_open_groups_name_the_numbers_that_stay_closed() -> None:
+def test_open_groups_name_the_numbers_that_stay_closed():
     florida = legal(LegalSpan(Span(EVERY_DAY, time(9), time(20)), "", None, None), name="Florida", prefix="1305")
     hours = Hours(rules=(*US.rules, florida))
     groups = [Group(WARSAW, "48"), Group(NEW_YORK, "1"), Group(NEW_YORK, "48"), Group("America/Los_Angeles", "1")]
@@ -157,7 +149,7 @@ def test_open_groups_name_the_numbers_that_stay_closed() -> None:
     ]
 
 
-def test_the_permission_names_the_rules_of_the_call() -> None:
+def test_the_permission_names_the_rules_of_the_call():
     hours = Hours(spans=(OFFICE,), rules=US.rules)
     assert permission(hours, NEW_YORK, AMERICAN, NOON + timedelta(hours=5)) == "campaign 09:00–17:00; United States"
     assert permission(Hours(), WARSAW, POLISH, NOON) == ""
@@ -165,7 +157,7 @@ def test_the_permission_names_the_rules_of_the_call() -> None:
 
 
 @pytest.mark.django_db
-def test_hours_are_read_of_the_campaign_and_the_law() -> None:
+def test_hours_are_read_of_the_campaign_and_the_law():
     campaign = CampaignFactory(holiday_country="PL")
     CampaignHours.objects.create(campaign=campaign, weekday=1, begins_at=time(9), ends_at=time(17))
     CampaignHours.objects.create(campaign=CampaignFactory(), weekday=2, begins_at=time(9), ends_at=time(17))
@@ -182,7 +174,7 @@ def test_hours_are_read_of_the_campaign_and_the_law() -> None:
 
 
 @pytest.mark.django_db
-def test_hours_are_ignored_on_the_simulated_switch_only(settings) -> None:
+def test_hours_are_ignored_on_the_simulated_switch_only(settings):
     campaign = CampaignFactory(ignores_hours=True)
     assert read_hours(campaign).is_ignored
     settings.SWITCH_BACKEND = "asterisk"

@@ -1,21 +1,16 @@
 """Diallers and listeners that are killed, with a stand-in of Asterisk: each number is called once for each attempt."""
 
 import signal
-from collections.abc import Generator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.db import connection
 
-from callcentre.launch.embedded import Stores
 from campaigns.dialling.ownership import HOLDERS
 from campaigns.models import Attempt, Campaign, Record
 from telephony.models import Connection
 from tests.campaigns.dialling.calls import add_agent
 from tests.campaigns.dialling.processes import Dialling, assert_settled, kill, unsettled
 from tests.campaigns.factories import CampaignFactory, RecordFactory
-from tests.pristine import Pristine
 from tests.processes import wait_for, wait_until
 from tests.telephony.processes import in_state
 from tests.telephony.switch.ari_server import ari_server
@@ -24,7 +19,7 @@ RECORDS = 6
 
 
 @pytest.fixture
-def service(stores: Stores, pristine_stores: Pristine, tmp_path: Path) -> Generator[Dialling]:
+def service(stores, pristine_stores, tmp_path):
     (tmp_path / "run").mkdir()
     pristine_stores.restore()
     with ari_server(pick_up=0.3) as ari:
@@ -32,7 +27,7 @@ def service(stores: Stores, pristine_stores: Pristine, tmp_path: Path) -> Genera
 
 
 @pytest.fixture
-def campaign(service: Dialling) -> Campaign:
+def campaign(service):
     campaign: Campaign = CampaignFactory(is_dialling=True, wrap_up_seconds=0)
     for number in range(3):
         add_agent(campaign, f"agent{number}", str(200 + number))
@@ -42,7 +37,7 @@ def campaign(service: Dialling) -> Campaign:
 
 
 @pytest.fixture
-def predictive(campaign: Campaign) -> Campaign:
+def predictive(campaign):
     """The campaign calls ahead, for agents who get standing lines."""
     campaign.dialer = Campaign.Dialer.PREDICTIVE
     campaign.save(update_fields=["dialer"])
@@ -65,9 +60,7 @@ def assert_called_once_for_each_attempt(service: Dialling, campaign: Campaign) -
     # After the reservation, before the commit of the dial, before the switch is asked, and after it.
     [("reserved", 0), ("written", 0), ("committed", 1), ("asked", 0)],
 )
-def test_a_dialler_that_is_killed_at_a_step_calls_no_number_twice(
-    service: Dialling, campaign: Campaign, step: str, not_dialled: int
-) -> None:
+def test_a_dialler_that_is_killed_at_a_step_calls_no_number_twice(service, campaign, step, not_dialled):
     with service.listener(), service.dialler("victim", DIES=step) as victim:
         assert victim.wait(60) == -signal.SIGKILL
         with service.dialler():
@@ -81,9 +74,7 @@ def test_a_dialler_that_is_killed_at_a_step_calls_no_number_twice(
 @pytest.mark.parametrize(
     ("step", "failed"), [("reserved ahead", 0), ("written", 0), ("committed ahead", 1), ("asked ahead", 0)]
 )
-def test_a_dialler_that_is_killed_while_it_calls_ahead_calls_no_number_twice(
-    service: Dialling, predictive: Campaign, step: str, failed: int
-) -> None:
+def test_a_dialler_that_is_killed_while_it_calls_ahead_calls_no_number_twice(service, predictive, step, failed):
     with service.listener(), service.dialler("victim", DIES=step) as victim:
         assert victim.wait(60) == -signal.SIGKILL
         with service.dialler():
@@ -97,9 +88,7 @@ def test_a_dialler_that_is_killed_while_it_calls_ahead_calls_no_number_twice(
 
 @pytest.mark.trial
 @pytest.mark.parametrize("step", ["ringing", "answered", "matched", "joined", "ending", "ended"])
-def test_a_listener_that_is_killed_at_a_step_leaves_nothing_open(
-    service: Dialling, predictive: Campaign, step: str
-) -> None:
+def test_a_listener_that_is_killed_at_a_step_leaves_nothing_open(service, predictive, step):
     with service.dying_listener(step) as victim, service.dialler():
         service.talk_until(lambda: victim.poll() is not None, "the listener dies")
         with service.listener():
@@ -112,9 +101,7 @@ def test_a_listener_that_is_killed_at_a_step_leaves_nothing_open(
 
 
 @pytest.mark.trial
-def test_a_switch_that_is_killed_ends_its_calls_and_the_dialling_goes_on(
-    service: Dialling, predictive: Campaign
-) -> None:
+def test_a_switch_that_is_killed_ends_its_calls_and_the_dialling_goes_on(service, predictive):
     with service.listener(), service.dialler():
         wait_for(lambda: Connection.objects.filter(state="talking").count() > 1, "some talk")
         service.kill_switch()
@@ -125,9 +112,7 @@ def test_a_switch_that_is_killed_ends_its_calls_and_the_dialling_goes_on(
 
 
 @pytest.mark.trial
-def test_a_simulated_switch_that_is_killed_with_its_listener_leaves_nothing_open(
-    service: Dialling, predictive: Campaign
-) -> None:
+def test_a_simulated_switch_that_is_killed_with_its_listener_leaves_nothing_open(service, predictive):
     for position, record in enumerate(predictive.records.order_by("id")):
         record.phone_number = record.number = f"+4860010{position:02}200"
         record.save(update_fields=["phone_number", "number"])
@@ -142,8 +127,8 @@ def test_a_simulated_switch_that_is_killed_with_its_listener_leaves_nothing_open
 
 
 @pytest.mark.trial
-def test_a_listener_that_is_killed_during_calls_continues_them(service: Dialling, campaign: Campaign) -> None:
-    def talking() -> list[int]:
+def test_a_listener_that_is_killed_during_calls_continues_them(service, campaign):
+    def talking():
         return list(Connection.objects.filter(state="talking").values_list("pk", flat=True))
 
     with service.listener() as victim, service.dialler():
@@ -157,13 +142,13 @@ def test_a_listener_that_is_killed_during_calls_continues_them(service: Dialling
             assert_called_once_for_each_attempt(service, campaign)
 
 
-def test_a_second_dialler_takes_over_from_one_that_is_killed(service: Dialling, campaign: Campaign) -> None:
-    def holders() -> int:
+def test_a_second_dialler_takes_over_from_one_that_is_killed(service, campaign):
+    def holders():
         with connection.cursor() as cursor:
             cursor.execute(HOLDERS)
             return sum(key == campaign.pk for key, _seconds in cursor.fetchall())
 
-    def owner() -> Any:
+    def owner():
         return Campaign.objects.values_list("dialler_state__owner", flat=True).get()
 
     with service.listener(), service.dialler("first") as first:

@@ -23,7 +23,7 @@ def health(client: Client) -> int:
     return client.get("/health/dialling").status_code
 
 
-def test_metrics_show_diallers_and_campaigns_without_one(client: Client) -> None:
+def test_metrics_show_diallers_and_campaigns_without_one(client):
     owned, _alone, paused = (CampaignFactory(is_dialling=is_dialling) for is_dialling in (True, True, False))
     DiallingDay.objects.create(campaign=paused, day=timezone.localdate(), attempts=7, live_answers=5, drops=1)
     ownership = Ownership()
@@ -37,7 +37,7 @@ def test_metrics_show_diallers_and_campaigns_without_one(client: Client) -> None
     ownership.close()
 
 
-def test_the_probe_fails_while_no_dialler_has_a_campaign_to_dial(client: Client) -> None:
+def test_the_probe_fails_while_no_dialler_has_a_campaign_to_dial(client):
     campaign = CampaignFactory(is_dialling=True)
     without = health(client)
     ownership = Ownership()
@@ -48,7 +48,7 @@ def test_the_probe_fails_while_no_dialler_has_a_campaign_to_dial(client: Client)
     assert (without, owned) == (503, 200)
 
 
-def test_the_probe_passes_while_nothing_is_to_be_dialled(client: Client) -> None:
+def test_the_probe_passes_while_nothing_is_to_be_dialled(client):
     campaign = CampaignFactory(is_dialling=True)
     pause_dialling(campaign, ACTOR)
     paused = health(client)

@@ -20,7 +20,6 @@ from tests.campaigns.factories import (
     PastAttemptFactory,
     RecordFactory,
 )
-from tests.telephony.doubles import RecordingSwitch
 from tests.tickets.factories import CustomerFactory
 
 pytestmark = pytest.mark.django_db
@@ -49,7 +48,7 @@ def attempt(record: Record, number: str, outcome: str = "no_answer") -> None:
     PastAttemptFactory(campaign=record.campaign, record_id=record.pk, phone_number=number, outcome=outcome)
 
 
-def test_each_attempt_calls_the_next_number() -> None:
+def test_each_attempt_calls_the_next_number():
     record = record_of_three()
     turns = []
     for _ in range(4):
@@ -59,7 +58,7 @@ def test_each_attempt_calls_the_next_number() -> None:
     assert turns == [OWN, FIRST, SECOND, OWN]
 
 
-def test_a_campaign_may_change_the_number_after_some_outcomes_only() -> None:
+def test_a_campaign_may_change_the_number_after_some_outcomes_only():
     record = record_of_three(campaign=CampaignFactory(number_turn="outcome"))
     attempt(record, OWN, "busy")
     assert chosen(record) == OWN
@@ -67,7 +66,7 @@ def test_a_campaign_may_change_the_number_after_some_outcomes_only() -> None:
     assert chosen(record) == FIRST
 
 
-def test_wrong_and_listed_numbers_are_passed_over_and_a_record_without_others_waits() -> None:
+def test_wrong_and_listed_numbers_are_passed_over_and_a_record_without_others_waits():
     record, soon = record_of_three(is_number_wrong=True), timezone.now() + timedelta(hours=3)
     DoNotCallFactory(phone_number=FIRST)
     assert chosen(record) == SECOND
@@ -78,14 +77,14 @@ def test_wrong_and_listed_numbers_are_passed_over_and_a_record_without_others_wa
     assert chosen(RecordFactory(is_number_wrong=True)) == FOR_GOOD
 
 
-def test_a_closed_number_is_looked_at_again_within_an_hour() -> None:
+def test_a_closed_number_is_looked_at_again_within_an_hour():
     closed = Hours(spans=(Span(frozenset(), time(9), time(17)),))
     until = chosen(RecordFactory(), closed)
 
     assert timedelta(minutes=59) < until - timezone.now() <= timedelta(hours=1)
 
 
-def test_the_zone_of_an_additional_number_is_its_own() -> None:
+def test_the_zone_of_an_additional_number_is_its_own():
     record = RecordFactory(phone_number=OWN, is_number_wrong=True)
     AdditionalNumberFactory(record=record, phone_number="+12125550117")
     found = callable_number(record, Hours())
@@ -94,7 +93,7 @@ def test_the_zone_of_an_additional_number_is_its_own() -> None:
     assert (found.number, found.zone) == ("+12125550117", "America/New_York")
 
 
-def test_the_zone_of_a_customer_is_that_of_all_numbers() -> None:
+def test_the_zone_of_a_customer_is_that_of_all_numbers():
     campaign = CampaignFactory(crm=True)
     record = RecordFactory(campaign=campaign, phone_number=OWN)
     AdditionalNumberFactory(record=record, phone_number="+12125550117")
@@ -112,7 +111,7 @@ def test_the_zone_of_a_customer_is_that_of_all_numbers() -> None:
 # At the dial
 
 
-def test_the_attempt_names_zone_and_rule(switch: RecordingSwitch) -> None:
+def test_the_attempt_names_zone_and_rule(switch):
     campaign = dialling_campaign()
     for weekday in WeeklyHours.Weekday.values:
         CampaignHours.objects.create(campaign=campaign, weekday=weekday, begins_at=time(0), ends_at=time(23, 59))
@@ -123,7 +122,7 @@ def test_the_attempt_names_zone_and_rule(switch: RecordingSwitch) -> None:
     assert (attempt.zone, attempt.rule) == ("Europe/Warsaw", "campaign 00:00–23:59")
 
 
-def test_nothing_is_dialled_outside_the_hours(switch: RecordingSwitch) -> None:
+def test_nothing_is_dialled_outside_the_hours(switch):
     campaign = dialling_campaign()
     weekday = timezone.localtime().isoweekday() % 7 + 1
     CampaignHours.objects.create(campaign=campaign, weekday=weekday, begins_at=time(9), ends_at=time(10))
@@ -135,7 +134,7 @@ def test_nothing_is_dialled_outside_the_hours(switch: RecordingSwitch) -> None:
 
 
 @pytest.mark.parametrize("listed", [(OWN, FIRST), (OWN,)])
-def test_a_listed_number_is_passed_over_for_the_next_one(switch: RecordingSwitch, listed: tuple[str, ...]) -> None:
+def test_a_listed_number_is_passed_over_for_the_next_one(switch, listed):
     campaign = dialling_campaign(records=0)
     record = RecordFactory(campaign=campaign, phone_number=OWN)
     AdditionalNumberFactory(record=record, phone_number=FIRST)
@@ -151,7 +150,7 @@ def test_a_listed_number_is_passed_over_for_the_next_one(switch: RecordingSwitch
         assert record.held_until is not None
 
 
-def test_the_dial_mends_a_zone_that_is_out_of_date(switch: RecordingSwitch) -> None:
+def test_the_dial_mends_a_zone_that_is_out_of_date(switch):
     campaign = dialling_campaign(records=0)
     RecordFactory(campaign=campaign, phone_number="+12125550117", zone="", calling_code="")
     assert not read_hours(campaign).spans

@@ -22,11 +22,10 @@ from tests.campaigns.dialling.calls import (
     unanswered_call,
 )
 from tests.campaigns.factories import RecordFactory
-from tests.telephony.doubles import RecordingSwitch
 from webhooks.models import Event
 
 
-def test_one_call_is_placed_for_each_free_agent(switch: RecordingSwitch) -> None:
+def test_one_call_is_placed_for_each_free_agent(switch):
     campaign = dialling_campaign(agents=2, records=3)
 
     tick(campaign)
@@ -37,7 +36,7 @@ def test_one_call_is_placed_for_each_free_agent(switch: RecordingSwitch) -> None
     assert set(AgentState.objects.filter(ended_at=None).values_list("kind", flat=True)) == {"ringing"}
 
 
-def test_a_dial_writes_call_attempt_history_and_event(switch: RecordingSwitch) -> None:
+def test_a_dial_writes_call_attempt_history_and_event(switch):
     campaign = dialling_campaign(caller_id="+48225550100")
     record = only_record()
 
@@ -60,7 +59,7 @@ def states() -> list[tuple[str, int | None]]:
     return list(AgentState.objects.order_by("id").values_list("kind", "connection_id"))
 
 
-def test_an_agent_is_ringing_from_the_dial_until_the_answer(switch: RecordingSwitch) -> None:
+def test_an_agent_is_ringing_from_the_dial_until_the_answer(switch):
     tick(dialling_campaign())
     call = open_call()
     pick_up(call, Leg.Role.AGENT)
@@ -74,7 +73,7 @@ def test_an_agent_is_ringing_from_the_dial_until_the_answer(switch: RecordingSwi
     assert states()[3:] == [("wrap_up", call.pk)]
 
 
-def test_a_record_is_held_until_its_call_is_settled(switch: RecordingSwitch) -> None:
+def test_a_record_is_held_until_its_call_is_settled(switch):
     hang_up(talking(dialling_campaign(wrap_up_seconds=30)), Leg.Role.CUSTOMER)
     now = timezone.now()
 
@@ -93,7 +92,7 @@ def test_a_record_is_held_until_its_call_is_settled(switch: RecordingSwitch) -> 
 @pytest.mark.parametrize(
     ("cause", "outcome"), [(17, "busy"), (19, "no_answer"), (18, "no_answer"), (1, "failed"), (38, "failed")]
 )
-def test_a_number_without_an_answer_is_called_again(switch: RecordingSwitch, cause: int, outcome: str) -> None:
+def test_a_number_without_an_answer_is_called_again(switch, cause, outcome):
     tick(dialling_campaign())
 
     unanswered_call(open_call(), cause)
@@ -109,7 +108,7 @@ def test_a_number_without_an_answer_is_called_again(switch: RecordingSwitch, cau
     assert counts_of_day() == (1, 0, 0)
 
 
-def test_a_record_is_given_up_after_its_attempts(switch: RecordingSwitch, settings) -> None:
+def test_a_record_is_given_up_after_its_attempts(switch, settings):
     settings.DIAL_ATTEMPTS_PER_RECORD = 2
     campaign = dialling_campaign()
     for _ in range(2):
@@ -123,7 +122,7 @@ def test_a_record_is_given_up_after_its_attempts(switch: RecordingSwitch, settin
     assert Attempt.objects.count() == 2
 
 
-def test_the_attempts_of_a_day_are_limited(switch: RecordingSwitch, settings) -> None:
+def test_the_attempts_of_a_day_are_limited(switch, settings):
     settings.DIAL_ATTEMPTS_PER_DAY = 1
     tick(dialling_campaign())
 
@@ -134,7 +133,7 @@ def test_the_attempts_of_a_day_are_limited(switch: RecordingSwitch, settings) ->
     assert timezone.localdate(next_call) > timezone.localdate()
 
 
-def test_an_agent_who_does_not_pick_up_costs_the_record_no_attempt(switch: RecordingSwitch) -> None:
+def test_an_agent_who_does_not_pick_up_costs_the_record_no_attempt(switch):
     tick(dialling_campaign())
 
     hang_up(open_call(), Leg.Role.AGENT, 19)
@@ -145,7 +144,7 @@ def test_an_agent_who_does_not_pick_up_costs_the_record_no_attempt(switch: Recor
     assert not DiallingDay.objects.exists()
 
 
-def test_a_record_that_was_deleted_during_its_call_leaves_the_attempt(switch: RecordingSwitch) -> None:
+def test_a_record_that_was_deleted_during_its_call_leaves_the_attempt(switch):
     tick(dialling_campaign())
     call = open_call()
     pick_up(call, Leg.Role.AGENT)
@@ -157,7 +156,7 @@ def test_a_record_that_was_deleted_during_its_call_leaves_the_attempt(switch: Re
 
 
 @pytest.mark.parametrize("values", [{"is_active": False}, {"outbound_mode": False}, {"number": ""}])
-def test_agents_who_take_no_outbound_calls_get_none(switch: RecordingSwitch, values: dict[str, object]) -> None:
+def test_agents_who_take_no_outbound_calls_get_none(switch, values):
     campaign = dialling_campaign()
     campaign.agents.update(**values)
 
@@ -166,7 +165,7 @@ def test_agents_who_take_no_outbound_calls_get_none(switch: RecordingSwitch, val
     assert not Connection.objects.exists()
 
 
-def test_a_record_that_is_edited_after_its_reservation_is_not_called_twice(switch: RecordingSwitch) -> None:
+def test_a_record_that_is_edited_after_its_reservation_is_not_called_twice(switch):
     campaign = dialling_campaign(agents=1, records=0)
     RecordFactory(campaign=campaign, in_live_call=True)
 
@@ -175,7 +174,7 @@ def test_a_record_that_is_edited_after_its_reservation_is_not_called_twice(switc
     assert not Connection.objects.exists()
 
 
-def test_a_person_who_picks_up_after_the_agent_has_hung_up_is_dropped_once(switch: RecordingSwitch) -> None:
+def test_a_person_who_picks_up_after_the_agent_has_hung_up_is_dropped_once(switch):
     tick(dialling_campaign())
     call = open_call()
     pick_up(call, Leg.Role.AGENT)

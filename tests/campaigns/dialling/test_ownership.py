@@ -1,6 +1,5 @@
 """Campaigns that share agents belong to one dialler process, so that it sees all calls for these agents."""
 
-from collections.abc import Generator
 from contextlib import ExitStack
 
 import pytest
@@ -11,14 +10,13 @@ from campaigns.models import Attempt, Campaign
 from tests.campaigns.dialling.calls import dialling_campaign
 from tests.campaigns.factories import CampaignFactory
 from tests.processes import wait_for
-from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def two() -> Generator[tuple[Ownership, Ownership]]:
+def two():
     with ExitStack() as context:
         diallers = Ownership(), Ownership()
         for one in diallers:
@@ -26,7 +24,7 @@ def two() -> Generator[tuple[Ownership, Ownership]]:
         yield diallers
 
 
-def test_campaigns_that_share_an_agent_are_a_group_also_by_way_of_others() -> None:
+def test_campaigns_that_share_an_agent_are_a_group_also_by_way_of_others():
     first, second, third, alone = sorted(CampaignFactory.create_batch(4), key=lambda campaign: campaign.pk)
     one, other = AgentFactory.create_batch(2)
     one.campaigns.set([second, third])
@@ -38,7 +36,7 @@ def test_campaigns_that_share_an_agent_are_a_group_also_by_way_of_others() -> No
     assert groups == {first.pk: first.pk, second.pk: first.pk, third.pk: first.pk, alone.pk: alone.pk}
 
 
-def test_the_owner_of_a_group_gets_all_its_campaigns(two: tuple[Ownership, Ownership]) -> None:
+def test_the_owner_of_a_group_gets_all_its_campaigns(two):
     first, second = two
     first.hold({1: 1})
     for one in (second, first):
@@ -47,7 +45,7 @@ def test_the_owner_of_a_group_gets_all_its_campaigns(two: tuple[Ownership, Owner
     assert (first.campaigns, second.campaigns) == ({1, 2}, {3})
 
 
-def test_groups_that_become_one_go_to_one_owner(two: tuple[Ownership, Ownership]) -> None:
+def test_groups_that_become_one_go_to_one_owner(two):
     first, second = two
     first.hold({1: 1})
     second.hold({1: 1, 2: 2})
@@ -63,7 +61,7 @@ def test_groups_that_become_one_go_to_one_owner(two: tuple[Ownership, Ownership]
     assert first.campaigns == {1, 2}
 
 
-def test_a_group_whose_first_campaign_is_paused_goes_on(two: tuple[Ownership, Ownership]) -> None:
+def test_a_group_whose_first_campaign_is_paused_goes_on(two):
     first, second = two
     first.hold({1: 1, 2: 1})
     second.hold({1: 1, 2: 1})
@@ -75,19 +73,19 @@ def test_a_group_whose_first_campaign_is_paused_goes_on(two: tuple[Ownership, Ow
     assert (first.campaigns, second.campaigns) == (set(), {2})
 
 
-def test_the_campaigns_of_a_group_are_free_when_its_owner_dies(two: tuple[Ownership, Ownership]) -> None:
+def test_the_campaigns_of_a_group_are_free_when_its_owner_dies(two):
     first, second = two
     first.hold({1: 1, 2: 1})
     first.close()
 
-    def is_taken_over() -> bool:
+    def is_taken_over():
         second.hold({1: 1, 2: 1})
         return second.campaigns == {1, 2}
 
     wait_for(is_taken_over, "the other dialler has both")
 
 
-def test_two_diallers_never_call_at_once_for_shared_agents(switch: RecordingSwitch) -> None:
+def test_two_diallers_never_call_at_once_for_shared_agents(switch):
     first = dialling_campaign(records=1)
     second: Campaign = dialling_campaign(agents=0, records=5)
     second.agents.set(first.agents.all())

@@ -1,4 +1,4 @@
-"""The pacer keeps the law, the campaign's bounds and its own formula."""
+"""The pacer keeps the law, the campaign's bounds and its own formula, also over simulated hours."""
 
 import ast
 import math
@@ -11,6 +11,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from benchmarks.dialler.rules import Pacer, Progressive
+from benchmarks.dialler.scenarios import HOUR, NIGHT, RESTLESS, Answers, Clock, Handling, Scenario
+from benchmarks.dialler.simulation import Simulation
 from campaigns.dialling import pacer
 from campaigns.dialling.pacer import Busy, Estimates, Floor, Forecast, Law, State, Window, decide
 
@@ -63,7 +66,7 @@ def spends_the_limit(window: Window) -> bool:
 
 
 @given(floors, estimated)
-def test_nothing_is_over_dialled_beyond_the_law(floor: Floor, estimates: Estimates) -> None:
+def test_nothing_is_over_dialled_beyond_the_law(floor, estimates):
     assume(
         spends_the_limit(floor.day)
         or spends_the_limit(floor.days_30)
@@ -77,28 +80,25 @@ def test_nothing_is_over_dialled_beyond_the_law(floor: Floor, estimates: Estimat
     assert pace.epsilon == 0
 
 
-@pytest.mark.parametrize(
-    ("day", "days_30", "state"),
-    [
+def test_a_spent_limit_means_one_call_for_each_free_agent():
+    for day, days_30, state in [
         (Window(29, 0), FRESH, State.FEW_ANSWERS),
         (Window(32, 0), FRESH, State.DAY_LIMIT),
         (Window(98, 2), FRESH, State.DAY_LIMIT),
         (FRESH, Window(2000, 60), State.DAYS_30_LIMIT),
-    ],
-)
-def test_a_spent_limit_means_one_call_for_each_free_agent(day: Window, days_30: Window, state: State) -> None:
-    pace = decide(floor_of(10, day=day, days_30=days_30), USUAL, LAW)
+    ]:
+        pace = decide(floor_of(10, day=day, days_30=days_30), USUAL, LAW)
 
-    assert (pace.calls, pace.state) == (10, state)
+        assert (pace.calls, pace.state) == (10, state)
 
 
-def test_four_agents_are_dialled_for_one_to_one() -> None:
+def test_four_agents_are_dialled_for_one_to_one():
     assert decide(floor_of(4), USUAL, LAW).calls == 4
     assert decide(floor_of(4), USUAL, LAW).state is State.FEW_AGENTS
     assert decide(floor_of(4, busy=1), USUAL, LAW).calls > 4
 
 
-def test_the_thirty_third_answer_without_a_drop_allows_over_dialling() -> None:
+def test_the_thirty_third_answer_without_a_drop_allows_over_dialling():
     assert Window(32, 0).room(LAW) < 0
     assert Window(33, 0).room(LAW) > 0
     # Exactly 3 % are allowed.
@@ -106,7 +106,7 @@ def test_the_thirty_third_answer_without_a_drop_allows_over_dialling() -> None:
 
 
 @given(counts)
-def test_the_room_below_the_limit_is_exact(window: Window) -> None:
+def test_the_room_below_the_limit_is_exact(window):
     assert (window.room(LAW) < 0) == spends_the_limit(window)
 
 
@@ -114,7 +114,7 @@ def test_the_room_below_the_limit_is_exact(window: Window) -> None:
 
 
 @given(floors, estimated)
-def test_calls_stay_within_the_campaign_s_bounds_and_the_room_for_drops(floor: Floor, estimates: Estimates) -> None:
+def test_calls_stay_within_the_campaign_s_bounds_and_the_room_for_drops(floor, estimates):
     pace = decide(floor, estimates, LAW)
 
     if pace.calls and len(floor.ringing_since) + pace.calls > floor.ready:
@@ -124,18 +124,18 @@ def test_calls_stay_within_the_campaign_s_bounds_and_the_room_for_drops(floor: F
     assert lines >= int(floor.ready * min(1.0, floor.max_calls))
 
 
-def test_the_maximum_caps_the_calls_for_free_agents() -> None:
+def test_the_maximum_caps_the_calls_for_free_agents():
     pace = decide(floor_of(10, max_calls=1.2), USUAL, LAW)
 
     assert (pace.calls, pace.state, pace.lines_per_agent) == (12, State.MAX_CALLS, 1.2)
 
 
-def test_the_maximum_wins_over_one_to_one_and_over_the_minimum() -> None:
+def test_the_maximum_wins_over_one_to_one_and_over_the_minimum():
     assert decide(floor_of(10, min_calls=2.0, max_calls=0.5), USUAL, LAW).calls == 5
     assert decide(floor_of(10, max_calls=0.5, day=Window(10, 0)), USUAL, LAW).calls == 5
 
 
-def test_the_minimum_adds_calls_where_the_law_allows_them() -> None:
+def test_the_minimum_adds_calls_where_the_law_allows_them():
     day = Window(1000, 25)
     model = decide(floor_of(10, day=day), USUAL, LAW).calls
     raised = decide(floor_of(10, min_calls=2.8, day=day), USUAL, LAW)
@@ -144,7 +144,7 @@ def test_the_minimum_adds_calls_where_the_law_allows_them() -> None:
     assert decide(floor_of(10, min_calls=2.8, day=Window(98, 2)), USUAL, LAW).calls == 10
 
 
-def test_the_minimum_does_not_use_up_the_last_room_for_drops() -> None:
+def test_the_minimum_does_not_use_up_the_last_room_for_drops():
     pace = decide(floor_of(20, min_calls=3.0, day=Window(70, 1)), USUAL, LAW)
 
     assert pace.state is State.NEAR_LIMIT
@@ -155,9 +155,7 @@ def test_the_minimum_does_not_use_up_the_last_room_for_drops() -> None:
 
 
 @given(floors, estimated)
-def test_a_further_agent_never_means_fewer_calls_and_a_further_caller_or_drop_never_more(
-    floor: Floor, estimates: Estimates
-) -> None:
+def test_a_further_agent_never_means_fewer_calls_and_a_further_caller_or_drop_never_more(floor, estimates):
     day = Window(floor.day.live_answers, floor.day.drops + 1)
     changes: list[dict[str, Any]] = [{"free": floor.free + 1}, {}, {"waiting": floor.waiting + 1}, {"day": day}]
 
@@ -166,23 +164,23 @@ def test_a_further_agent_never_means_fewer_calls_and_a_further_caller_or_drop_ne
     assert more >= same >= max(fewer)
 
 
-def test_waiting_callers_take_free_agents() -> None:
+def test_waiting_callers_take_free_agents():
     assert decide(floor_of(8, waiting=3, day=Window(0, 0)), USUAL, LAW).calls == 5
     assert decide(floor_of(3, busy=4, waiting=8), USUAL, LAW).calls == 0
 
 
-def test_calls_are_started_for_agents_who_become_free() -> None:
+def test_calls_are_started_for_agents_who_become_free():
     assert decide(floor_of(0, busy=100), USUAL, LAW).calls > 0
 
 
-def test_agents_in_their_last_seconds_of_wrap_up_count_as_free() -> None:
+def test_agents_in_their_last_seconds_of_wrap_up_count_as_free():
     wrapping_up = replace(floor_of(0), busy=[Busy(NOW - 60, NOW + 11)] * 20)
 
     assert Forecast.of(wrapping_up, USUAL).agents == 20
     assert decide(wrapping_up, USUAL, LAW).calls == decide(floor_of(20), USUAL, LAW).calls
 
 
-def test_more_drops_than_aimed_at_lower_the_risk_that_is_taken() -> None:
+def test_more_drops_than_aimed_at_lower_the_risk_that_is_taken():
     above, at_aim, below = (
         decide(floor_of(10, busy=10, day=Window(1000, drops), days_30=Window(1000, drops)), USUAL, LAW)
         for drops in (28, 25, 15)
@@ -192,7 +190,7 @@ def test_more_drops_than_aimed_at_lower_the_risk_that_is_taken() -> None:
     assert above.calls <= at_aim.calls <= below.calls
 
 
-def test_the_window_with_more_drops_decides() -> None:
+def test_the_window_with_more_drops_decides():
     drops = [(15, 28), (28, 15), (28, 28)]
     epsilons = {
         decide(floor_of(10, day=Window(1000, day), days_30=Window(1000, month)), USUAL, LAW).epsilon
@@ -202,7 +200,7 @@ def test_the_window_with_more_drops_decides() -> None:
     assert len(epsilons) == 1
 
 
-def test_the_worked_example_of_the_documents() -> None:
+def test_the_worked_example_of_the_documents():
     windows = [Window(400, drops) for drops in (9, 10, 11, 12)]
     floors = [floor_of(3, busy=17, ringing=4, day=window, days_30=window) for window in windows]
 
@@ -217,7 +215,7 @@ def test_the_worked_example_of_the_documents() -> None:
     assert (paces[0].lines_per_agent, paces[0].handling_seconds) == pytest.approx((1.53, 120.8), abs=0.05)
 
 
-def test_expected_overflow_is_that_of_a_normal_distribution() -> None:
+def test_expected_overflow_is_that_of_a_normal_distribution():
     assert Forecast(agents=5, answers=5, variance=4).overflow == pytest.approx(2 / math.sqrt(2 * math.pi))
     assert Forecast(agents=2, answers=6, variance=0).overflow == pytest.approx(4)
     assert Forecast(agents=90, answers=2, variance=4).overflow == pytest.approx(0)
@@ -227,7 +225,7 @@ def test_expected_overflow_is_that_of_a_normal_distribution() -> None:
 
 
 @given(estimated, st.floats(0, 5000), st.floats(0, 60), st.floats(0, 60))
-def test_estimates_are_probabilities(estimates: Estimates, elapsed: float, one: float, other: float) -> None:
+def test_estimates_are_probabilities(estimates, elapsed, one, other):
     sooner, later = sorted((one, other))
 
     assert 0 < estimates.answer_rate < 1
@@ -236,7 +234,7 @@ def test_estimates_are_probabilities(estimates: Estimates, elapsed: float, one: 
 
 
 @given(observed)
-def test_estimates_built_from_rows_are_those_of_the_running_process(calls: list[tuple[float, bool]]) -> None:
+def test_estimates_built_from_rows_are_those_of_the_running_process(calls):
     running = Estimates()
     for call in calls:
         running = running.observe(calls=[call], handlings=[call[0]])
@@ -244,14 +242,14 @@ def test_estimates_built_from_rows_are_those_of_the_running_process(calls: list[
     assert running == Estimates().observe(calls, [seconds for seconds, _ in calls])
 
 
-def test_few_observations_weigh_little() -> None:
+def test_few_observations_weigh_little():
     assert Estimates().answer_rate == 0.3
     assert Estimates().observe(calls=[(5.0, True)]).answer_rate == pytest.approx(1.6 / 3)
     assert Estimates().handling_seconds == 180
     assert Estimates().free_within(0, 12) == pytest.approx(1 - math.exp(-12 / 180))
 
 
-def test_old_observations_are_forgotten_and_times_that_a_step_of_the_clock_falsified_left_out() -> None:
+def test_old_observations_are_forgotten_and_times_that_a_step_of_the_clock_falsified_left_out():
     changed = USUAL.observe(calls=[(8.0, True)] * 250, handlings=[30.0] * 300)
 
     assert changed.answer_rate > 0.99
@@ -260,19 +258,19 @@ def test_old_observations_are_forgotten_and_times_that_a_step_of_the_clock_falsi
     assert USUAL.observe(calls=[(-3590.0, True), (3610.0, True)], handlings=[-3500.0, 90_000.0]) == USUAL
 
 
-def test_a_call_that_has_rung_longer_than_answers_take_is_hardly_answered() -> None:
+def test_a_call_that_has_rung_longer_than_answers_take_is_hardly_answered():
     assert USUAL.answered_after(0) == pytest.approx(0.3, abs=0.01)
     assert USUAL.answered_after(15) < 0.01
 
 
-def test_a_call_that_rings_while_others_were_busy_at_once_is_probably_answered() -> None:
+def test_a_call_that_rings_while_others_were_busy_at_once_is_probably_answered():
     quick = Estimates().observe(calls=[(0.3, False)] * 140 + [(1.2, True)] * 60)
 
     assert quick.answered_after(0) == pytest.approx(0.3, abs=0.01)
     assert quick.answered_after(0.5) > 0.95
 
 
-def test_handling_times_say_when_an_agent_becomes_free() -> None:
+def test_handling_times_say_when_an_agent_becomes_free():
     even = Estimates().observe(handlings=[60.0] * 300)
 
     assert even.free_within(10, 12) < 0.01
@@ -281,10 +279,71 @@ def test_handling_times_say_when_an_agent_becomes_free() -> None:
     assert even.free_within(100, 12) == pytest.approx(1 - math.exp(-12 / 62), abs=0.01)
 
 
-def test_the_pacer_imports_only_calculation() -> None:
+def test_the_pacer_imports_only_calculation():
     tree = ast.parse(Path(pacer.__file__).read_text())
     modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)} | {
         name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names
     }
 
     assert {module.split(".")[0] for module in modules} <= sys.stdlib_module_names - {"time", "datetime", "random"}
+
+
+STEADY = Scenario(8, handling=Handling(60), seconds=int(1.5 * HOUR))
+CHANGING = Scenario(
+    10,
+    answers=Answers(0.3, swing=0.5, machines=0.3),
+    handling=Handling(60, wrap_up=30),
+    presence=replace(RESTLESS, pause_every=HOUR / 2),
+    clock=Clock(((1000, HOUR), (3000, 0.0)), midnight=2000),
+    seconds=int(1.5 * HOUR),
+)
+
+
+class Watched(Pacer):
+    """The pacer, with a record of the calls that it starts beyond one for each free agent."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.over_dialled: list[Floor] = []
+
+    def calls(self, floor: Floor) -> int:
+        count = super().calls(floor)
+        if count and len(floor.ringing_since) + count > floor.ready:
+            self.over_dialled.append(floor)
+        return count
+
+
+@pytest.mark.parametrize("scenario", [STEADY, CHANGING], ids=["steady", "changing"])
+def test_simulated_hours_stay_within_the_law(scenario):
+    rule = Watched()
+
+    result = Simulation(scenario, rule, seed=1).run()
+
+    assert rule.over_dialled
+    for floor in rule.over_dialled:
+        for window in (floor.day, floor.days_30):
+            assert 100 * (window.drops + 1) <= 3 * (window.live_answers + 1)
+        assert floor.free + len(floor.busy) >= 5
+        assert floor.day.live_answers >= 30
+    assert result.live_answers > 100
+    assert result.drop_rate <= 0.03
+
+
+def test_the_pacer_keeps_agents_busier_than_progressive_dialling():
+    ahead, one_to_one = (Simulation(STEADY, rule, seed=1).run() for rule in (Watched(), Progressive()))
+
+    assert ahead.occupancy > one_to_one.occupancy
+    assert one_to_one.drops == 0
+
+
+def test_a_simulated_day_is_repeatable():
+    scenario = replace(CHANGING, clock=NIGHT, seconds=1200)
+
+    assert Simulation(scenario, Pacer(), seed=2).run() == Simulation(scenario, Pacer(), seed=2).run()
+
+
+def test_restless_agents_are_never_dropped_on_by_progressive_dialling():
+    result = Simulation(replace(CHANGING, answers=Answers(0.5)), Progressive(), seed=3).run()
+
+    assert result.live_answers > 100
+    assert result.drops == 0

@@ -28,7 +28,6 @@ from tests.campaigns.dialling.calls import (
     tick,
     with_lines,
 )
-from tests.telephony.doubles import RecordingSwitch
 from webhooks.models import Event
 
 
@@ -44,7 +43,7 @@ def pass_time(seconds: float) -> None:
         attempt.save(update_fields=["answered_at"])
 
 
-def test_a_number_is_called_before_its_agent_is_known(switch: RecordingSwitch) -> None:
+def test_a_number_is_called_before_its_agent_is_known(switch):
     campaign = predictive(agents=2, records=2)
     switch.told.clear()
 
@@ -59,7 +58,7 @@ def test_a_number_is_called_before_its_agent_is_known(switch: RecordingSwitch) -
     assert {state_of(agent) for agent in campaign.agents.all()} == {"free"}
 
 
-def test_an_answered_call_is_joined_with_the_agent_who_has_waited_the_longest(switch: RecordingSwitch) -> None:
+def test_an_answered_call_is_joined_with_the_agent_who_has_waited_the_longest(switch):
     campaign = predictive(agents=2)
     first = campaign.agents.get(login="agent1")
     tick(campaign)
@@ -84,7 +83,7 @@ def test_an_answered_call_is_joined_with_the_agent_who_has_waited_the_longest(sw
     assert counts_of_day() == (0, 1, 0)
 
 
-def test_the_line_stays_when_the_call_ends_and_hears_silence_again(switch: RecordingSwitch) -> None:
+def test_the_line_stays_when_the_call_ends_and_hears_silence_again(switch):
     tick(predictive(agents=2))
     call = open_call()
     pick_up(call, Leg.Role.CUSTOMER)
@@ -99,7 +98,7 @@ def test_the_line_stays_when_the_call_ends_and_hears_silence_again(switch: Recor
     assert state_of(line.agent) == "wrap_up"
 
 
-def test_an_answered_call_without_a_free_agent_waits_and_is_joined_with_the_next(switch: RecordingSwitch) -> None:
+def test_an_answered_call_without_a_free_agent_waits_and_is_joined_with_the_next(switch):
     campaign = predictive()
     call, agent = person_waits(campaign), campaign.agents.get()
     assert call.state == "waiting"
@@ -113,7 +112,7 @@ def test_an_answered_call_without_a_free_agent_waits_and_is_joined_with_the_next
     assert not dialler_calls.match_waiting()
 
 
-def test_a_call_without_an_agent_for_two_seconds_is_dropped(switch: RecordingSwitch) -> None:
+def test_a_call_without_an_agent_for_two_seconds_is_dropped(switch):
     call = person_waits(predictive(drop_message="drop_messages/sorry.wav"))
     pass_time(2)
     switch.told.clear()
@@ -137,7 +136,7 @@ def test_a_call_without_an_agent_for_two_seconds_is_dropped(switch: RecordingSwi
     assert counts_of_day() == (1, 1, 1)
 
 
-def test_a_dropped_call_without_a_message_is_hung_up(switch: RecordingSwitch) -> None:
+def test_a_dropped_call_without_a_message_is_hung_up(switch):
     call = person_waits(predictive())
     pass_time(2)
 
@@ -146,13 +145,13 @@ def test_a_dropped_call_without_a_message_is_hung_up(switch: RecordingSwitch) ->
     assert (refreshed(call).state, only_attempt().outcome) == ("ended", "dropped")
 
 
-def test_a_person_who_hangs_up_while_waiting_was_dropped(switch: RecordingSwitch) -> None:
+def test_a_person_who_hangs_up_while_waiting_was_dropped(switch):
     hang_up(person_waits(predictive()), Leg.Role.CUSTOMER)
 
     assert (only_attempt().outcome, only_record().system_status) == ("dropped", "CALL_PROGRESSIVE")
 
 
-def test_a_line_that_is_hung_up_in_the_join_gives_the_person_to_the_next_agent(switch: RecordingSwitch) -> None:
+def test_a_line_that_is_hung_up_in_the_join_gives_the_person_to_the_next_agent(switch):
     tick(predictive(agents=2))
     call = open_call()
     pick_up(call, Leg.Role.CUSTOMER)
@@ -169,7 +168,7 @@ def test_a_line_that_is_hung_up_in_the_join_gives_the_person_to_the_next_agent(s
     assert Event.objects.filter(action="CONNECTION_ANSWERED").count() == 1
 
 
-def test_an_agent_who_hangs_up_the_line_later_ends_the_call(switch: RecordingSwitch) -> None:
+def test_an_agent_who_hangs_up_the_line_later_ends_the_call(switch):
     tick(predictive())
     call = open_call()
     pick_up(call, Leg.Role.CUSTOMER)
@@ -186,8 +185,8 @@ def test_an_agent_who_hangs_up_the_line_later_ends_the_call(switch: RecordingSwi
 @pytest.mark.parametrize(("seconds", "cause", "is_drop"), [(6, 44, True), (8, 44, False), (6, 16, False)])
 @pytest.mark.parametrize("waited", [0, 2.5])
 def test_a_person_who_was_joined_to_a_dead_phone_is_dropped(
-    switch: RecordingSwitch, *, dialer: str, has_line: bool, seconds: float, cause: int, is_drop: bool, waited: float
-) -> None:
+    switch, *, dialer, has_line, seconds, cause, is_drop, waited
+):
     campaign = dialling_campaign(dialer=dialer)
     if has_line:
         with_lines(campaign)
@@ -221,8 +220,8 @@ def test_a_person_who_was_joined_to_a_dead_phone_is_dropped(
     [(True, True, "dropped"), (False, True, "dropped"), (True, False, "no_answer"), (False, False, "failed")],
 )
 def test_a_number_that_may_have_been_answered_without_a_listener_is_dropped(
-    switch: RecordingSwitch, *, has_line: bool, rings: bool, is_kept: bool, outcome: str
-) -> None:
+    switch, *, has_line, rings, is_kept, outcome
+):
     campaign = dialling_campaign(dialer="predictive")
     if has_line:
         with_lines(campaign)
@@ -251,7 +250,7 @@ def test_a_number_that_may_have_been_answered_without_a_listener_is_dropped(
     assert counts_of_day() == ((1, 1, 1) if outcome == "dropped" else (1, 0, 0))
 
 
-def test_a_record_after_a_drop_is_called_with_an_agent_who_is_held(switch: RecordingSwitch) -> None:
+def test_a_record_after_a_drop_is_called_with_an_agent_who_is_held(switch):
     campaign = predictive()
     Record.objects.update(system_status="CALL_PROGRESSIVE")
     switch.told.clear()
@@ -270,7 +269,7 @@ def test_a_record_after_a_drop_is_called_with_an_agent_who_is_held(switch: Recor
     assert switch.told[-1][0] == "join"
 
 
-def test_an_unanswered_predictive_call_belongs_to_no_agent(switch: RecordingSwitch) -> None:
+def test_an_unanswered_predictive_call_belongs_to_no_agent(switch):
     campaign = predictive()
     tick(campaign)
     call = open_call()
@@ -282,14 +281,14 @@ def test_an_unanswered_predictive_call_belongs_to_no_agent(switch: RecordingSwit
     assert state_of(campaign.agents.get()) == "free"
 
 
-def test_a_machine_is_hung_up_on_and_called_again(switch: RecordingSwitch) -> None:
+def test_a_machine_is_hung_up_on_and_called_again(switch):
     tick(predictive(detects_machines=True))
     call = open_call()
     pick_up(call, Leg.Role.CUSTOMER)
     channel = call.legs.get().channel_id
     assert switch.told[-1] == ("detect", channel)
 
-    switch_events.handle(Detected(channel, timezone.now(), "machine", 1400))
+    switch_events.handle(Detected(channel, timezone.now(), "machine"))
 
     attempt = only_attempt()
     assert (attempt.outcome, attempt.figures["answered_by"]) == ("machine", "machine")
@@ -299,17 +298,17 @@ def test_a_machine_is_hung_up_on_and_called_again(switch: RecordingSwitch) -> No
 
 
 @pytest.mark.parametrize("who", ["human", "unsure"])
-def test_a_person_is_joined_after_the_detection(switch: RecordingSwitch, who: str) -> None:
+def test_a_person_is_joined_after_the_detection(switch, who):
     tick(predictive(detects_machines=True))
     call = open_call()
     pick_up(call, Leg.Role.CUSTOMER)
 
-    switch_events.handle(Detected(call.legs.get().channel_id, timezone.now(), who, 1400))
+    switch_events.handle(Detected(call.legs.get().channel_id, timezone.now(), who))
 
     assert refreshed(call).state == "talking"
 
 
-def test_without_lines_a_predictive_campaign_dials_one_to_one(switch: RecordingSwitch) -> None:
+def test_without_lines_a_predictive_campaign_dials_one_to_one(switch):
     campaign = dialling_campaign(agents=2, records=2, dialer="predictive")
 
     tick(campaign)
@@ -317,7 +316,7 @@ def test_without_lines_a_predictive_campaign_dials_one_to_one(switch: RecordingS
     assert [told[0] for told in switch.told] == ["call_agent", "call_agent"]
 
 
-def test_an_agent_who_should_have_a_line_is_rung_for_it_by_the_first_call(switch: RecordingSwitch) -> None:
+def test_an_agent_who_should_have_a_line_is_rung_for_it_by_the_first_call(switch):
     campaign = dialling_campaign(agents=1, records=1, dialer="predictive")
     campaign.agents.update(has_line=True)
 
@@ -333,7 +332,7 @@ def test_an_agent_who_should_have_a_line_is_rung_for_it_by_the_first_call(switch
     assert [told[0] for told in switch.told[1:]] == ["play_silence", "call_number"]
 
 
-def test_a_message_that_does_not_end_is_ended(switch: RecordingSwitch) -> None:
+def test_a_message_that_does_not_end_is_ended(switch):
     call = person_waits(predictive(drop_message="drop_messages/sorry.wav"))
     pass_time(2)
     dialler_calls.match_waiting()

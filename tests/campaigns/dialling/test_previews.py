@@ -1,7 +1,6 @@
-"""Records that are offered to agents before the call."""
+"""Records that are offered to agents before the call, and statuses that the dialler gives to records."""
 
-from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,9 +8,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from campaigns import tasks
-from campaigns.dialling import previews
-from campaigns.models import Attempt, Campaign, Record, RecordOffer
+from campaigns.dialling import outcomes, previews
+from campaigns.models import Attempt, Campaign, Record, RecordOffer, RecordStatus
 from campaigns.verbs.dialling import pause_dialling, switch_dialling
+from campaigns.verbs.results import give_result
 from telephony.models import AgentState, Connection, Leg
 from telephony.verbs import ledger, presence
 from telephony.verbs.ledger import State
@@ -23,12 +23,12 @@ from tests.campaigns.dialling.calls import (
     only_attempt,
     only_record,
     open_call,
+    talking,
     tick,
     unanswered_call,
 )
 from tests.campaigns.factories import RecordFactory, RecordOfferFactory
-from tests.conftest import ACTOR, ApiClient
-from tests.telephony.doubles import RecordingSwitch
+from tests.conftest import ACTOR
 from tests.telephony.factories import PauseFactory
 from webhooks.models import Event
 
@@ -38,7 +38,7 @@ PREVIEW = "/api/agents/agent1/preview"
 
 
 @pytest.fixture
-def client(api_client: Callable[..., ApiClient]) -> ApiClient:
+def client(api_client):
     return api_client("agents:read", "agents:write", "campaigns:read")
 
 
@@ -61,7 +61,7 @@ def codes(response: Any) -> list[int]:
     return [error["code"] for error in response.json()["errors"]]
 
 
-def test_a_record_is_offered_to_each_free_agent(client: ApiClient) -> None:
+def test_a_record_is_offered_to_each_free_agent(client):
     tick(campaign_with_offer(agents=2, records=3, preview_timeout=45, fields=["city"]))
 
     offers = list(RecordOffer.objects.order_by("record_id"))
@@ -73,7 +73,7 @@ def test_a_record_is_offered_to_each_free_agent(client: ApiClient) -> None:
     assert not Connection.objects.exists()
 
 
-def test_an_agent_reads_the_offered_record_of_which_an_event_tells(client: ApiClient) -> None:
+def test_an_agent_reads_the_offered_record_of_which_an_event_tells(client):
     before = client.get(PREVIEW)
     campaign = campaign_with_offer(fields=["city"])
     record, offer = only_record(), RecordOffer.objects.get()
@@ -91,7 +91,7 @@ def test_an_agent_reads_the_offered_record_of_which_an_event_tells(client: ApiCl
     assert Event.objects.get(action="RECORD_OFFERED").payload == payload
 
 
-def test_an_accepted_record_is_called(client: ApiClient, switch: RecordingSwitch) -> None:
+def test_an_accepted_record_is_called(client, switch):
     campaign = campaign_with_offer(wrap_up_seconds=30)
 
     answer = client.post(f"{PREVIEW}/accept")
@@ -110,7 +110,7 @@ def test_an_accepted_record_is_called(client: ApiClient, switch: RecordingSwitch
     assert campaign.is_active
 
 
-def test_an_agent_is_free_again_after_an_accepted_call_without_an_answer(client: ApiClient) -> None:
+def test_an_agent_is_free_again_after_an_accepted_call_without_an_answer(client):
     campaign_with_offer()
     client.post(f"{PREVIEW}/accept")
 
@@ -119,7 +119,7 @@ def test_an_agent_is_free_again_after_an_accepted_call_without_an_answer(client:
     assert (state(), only_attempt().outcome) == ("free", "busy")
 
 
-def test_a_skipped_record_is_not_offered_to_the_agent_for_an_hour(client: ApiClient) -> None:
+def test_a_skipped_record_is_not_offered_to_the_agent_for_an_hour(client):
     campaign = campaign_with_offer(records=2)
     first = RecordOffer.objects.get().record_id
 
@@ -143,7 +143,7 @@ def test_a_skipped_record_is_not_offered_to_the_agent_for_an_hour(client: ApiCli
 
 
 @pytest.mark.parametrize("way", ["free", "pause", "logout"])
-def test_to_be_ready_to_pause_and_to_log_out_mean_to_skip(client: ApiClient, way: str) -> None:
+def test_to_be_ready_to_pause_and_to_log_out_mean_to_skip(client, way):
     campaign_with_offer()
     body = {"pause_id": PauseFactory().pk} if way == "pause" else {}
 
@@ -155,7 +155,7 @@ def test_to_be_ready_to_pause_and_to_log_out_mean_to_skip(client: ApiClient, way
     assert AgentState.objects.filter(ended_at=None, kind="preview").count() == 0
 
 
-def test_a_call_to_an_agent_during_a_preview_ends_it(client: ApiClient) -> None:
+def test_a_call_to_an_agent_during_a_preview_ends_it(client):
     campaign = campaign_with_offer()
     agent = campaign.agents.get()
 
@@ -169,9 +169,7 @@ def test_a_call_to_an_agent_during_a_preview_ends_it(client: ApiClient) -> None:
     assert AgentState.objects.get(ended_at=None).resumes_as == "free"
 
 
-def test_an_offer_that_has_expired_is_neither_shown_nor_accepted_and_is_returned_by_the_timetable(
-    client: ApiClient,
-) -> None:
+def test_an_offer_that_has_expired_is_neither_shown_nor_accepted_and_is_returned_by_the_timetable(client):
     campaign_with_offer()
     RecordOffer.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
 
@@ -184,7 +182,7 @@ def test_an_offer_that_has_expired_is_neither_shown_nor_accepted_and_is_returned
     assert not Connection.objects.exists()
 
 
-def test_an_offer_that_expires_is_called_if_the_campaign_says_so(client: ApiClient) -> None:
+def test_an_offer_that_expires_is_called_if_the_campaign_says_so(client):
     campaign_with_offer(preview_end="dial")
     RecordOffer.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
 
@@ -194,15 +192,13 @@ def test_an_offer_that_expires_is_called_if_the_campaign_says_so(client: ApiClie
     assert open_call().record_id == only_record().pk
 
 
-def test_an_offer_that_cannot_be_ended_does_not_stop_the_others(
-    client: ApiClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_offer_that_cannot_be_ended_does_not_stop_the_others(client, monkeypatch, caplog):
     campaign_with_offer()
     RecordOffer.objects.update(expires_at=timezone.now())
     broken = RecordOfferFactory(expires_at=timezone.now() - timedelta(minutes=1), ended_at=None)
     end_over = previews._end_over
 
-    def fail(agent_id: int, offer_id: int, now: datetime) -> bool:
+    def fail(agent_id, offer_id, now):
         if offer_id == broken.pk:
             raise ValueError("broken")
         return end_over(agent_id, offer_id, now)
@@ -214,7 +210,7 @@ def test_an_offer_that_cannot_be_ended_does_not_stop_the_others(
     assert RecordOffer.objects.filter(ended_at=None).get() == broken
 
 
-def test_without_an_offer_nothing_is_accepted_or_skipped(client: ApiClient) -> None:
+def test_without_an_offer_nothing_is_accepted_or_skipped(client):
     dialling_campaign(dialer="preview")
 
     accepted, skipped = client.post(f"{PREVIEW}/accept"), client.post(f"{PREVIEW}/skip", {})
@@ -223,7 +219,7 @@ def test_without_an_offer_nothing_is_accepted_or_skipped(client: ApiClient) -> N
 
 
 @pytest.mark.parametrize("is_of_all", [False, True])
-def test_offers_are_withdrawn_once_the_dialling_is_paused(client: ApiClient, is_of_all: bool) -> None:
+def test_offers_are_withdrawn_once_the_dialling_is_paused(client, is_of_all):
     campaign = campaign_with_offer()
 
     if is_of_all:
@@ -238,7 +234,7 @@ def test_offers_are_withdrawn_once_the_dialling_is_paused(client: ApiClient, is_
     assert not Attempt.objects.exists()
 
 
-def test_an_agents_own_record_is_offered_to_this_agent_only(client: ApiClient) -> None:
+def test_an_agents_own_record_is_offered_to_this_agent_only(client):
     campaign = dialling_campaign(agents=2, records=0, dialer="preview")
     agent = campaign.agents.get(login="agent2")
     past = timezone.now() - timedelta(minutes=1)
@@ -249,7 +245,7 @@ def test_an_agents_own_record_is_offered_to_this_agent_only(client: ApiClient) -
     assert RecordOffer.objects.get().agent == agent
 
 
-def test_time_of_a_preview_is_neither_free_nor_talk_in_the_ledger(client: ApiClient) -> None:
+def test_time_of_a_preview_is_neither_free_nor_talk_in_the_ledger(client):
     campaign = campaign_with_offer()
     agent = campaign.agents.get()
     presence.log_out(agent, ACTOR)
@@ -258,3 +254,100 @@ def test_time_of_a_preview_is_neither_free_nor_talk_in_the_ledger(client: ApiCli
 
     assert kinds == ["free", "preview"]
     assert not AgentState.objects.filter(ended_at=None).exists()
+
+
+def settled_without_result(campaign: Campaign) -> None:
+    """Let a person be called and answer, and the wrap-up end without a result."""
+    hang_up(talking(campaign), Leg.Role.CUSTOMER)
+    outcomes.settle_due(timezone.now() + timedelta(hours=1))
+
+
+def of_completed(campaign: Campaign) -> RecordStatus:
+    return campaign.statuses.create(name="Over", system_status="NO_CALL", order=1)
+
+
+@pytest.mark.parametrize("system_status", ["CALL_NO_SOONER_THAN", "TO_CALL", "MY_RECORD", "IN_PROGRESS"])
+def test_a_status_contacted_that_calls_again_is_not_given_without_a_result(system_status):
+    campaign = dialling_campaign()
+    over = of_completed(campaign)
+    campaign.statuses.filter(name="Contacted").update(system_status=system_status)
+
+    settled_without_result(campaign)
+
+    record = only_record()
+    assert (record.status, record.system_status, record.is_leased) == (over, "NO_CALL", False)
+    assert only_attempt().settled_at
+
+
+def test_contacted_is_given_before_other_statuses():
+    campaign = dialling_campaign()
+    of_completed(campaign)
+
+    settled_without_result(campaign)
+
+    assert only_record().status == campaign.statuses.get(name="Contacted")
+
+
+def test_the_end_without_a_result_says_neither_success_nor_wrong_number():
+    campaign = dialling_campaign()
+    campaign.statuses.filter(name="Contacted").delete()
+    campaign.statuses.filter(name="Do not call").update(is_success=True)
+    over = campaign.statuses.create(name="Over", system_status="NO_CALL", order=1000)
+
+    settled_without_result(campaign)
+
+    assert only_record().status == over
+
+
+def test_a_campaign_without_a_status_of_completed_records_gives_none():
+    campaign = dialling_campaign()
+    campaign.statuses.filter(system_status="NO_CALL").delete()
+
+    settled_without_result(campaign)
+
+    record = only_record()
+    assert (record.status, record.system_status, record.is_leased) == (None, "NO_CALL", False)
+
+
+def test_a_record_returns_to_its_system_status_though_its_status_has_another_now():
+    campaign = dialling_campaign()
+    earlier = campaign.statuses.create(name="New", system_status="TO_CALL")
+    record = only_record()
+    record.status = earlier
+    record.save(update_fields=["status"])
+    tick(campaign)
+    # No record uses the status during the call, so that the admin may change it.
+    RecordStatus.objects.filter(pk=earlier.pk).update(system_status="CALL_NO_SOONER_THAN")
+
+    hang_up(open_call(), Leg.Role.AGENT, 19)
+
+    record = only_record()
+    assert only_attempt().outcome == "not_dialled"
+    assert (record.system_status, record.is_leased) == ("TO_CALL", False)
+    assert record.status
+    assert record.status.system_status == "TO_CALL"
+
+
+def test_a_kept_result_does_not_leave_the_record_in_progress():
+    campaign = dialling_campaign()
+    sold = campaign.statuses.create(name="Sold", system_status="NO_CALL")
+    call = talking(campaign)
+    give_result(call, ACTOR, status_id=sold.pk)
+    RecordStatus.objects.filter(pk=sold.pk).update(system_status="IN_PROGRESS")
+
+    hang_up(call, Leg.Role.CUSTOMER)
+
+    assert only_record().system_status == "NO_CALL"
+
+
+def test_a_result_that_was_given_before_a_call_that_did_not_happen_is_written():
+    campaign = dialling_campaign()
+    tick(campaign)
+    call = open_call()
+    status = campaign.statuses.get(name="Do not call")
+    give_result(call, ACTOR, status_id=status.pk, last_note="A competitor.")
+
+    hang_up(call, Leg.Role.AGENT, 19)
+
+    record = only_record()
+    assert (only_attempt().outcome, record.status, record.last_note) == ("not_dialled", status, "A competitor.")

@@ -1,17 +1,14 @@
 """Predictive dialling by processes: listener and dialler, on the stand-in of Asterisk, with all its traps."""
 
 import subprocess
-from collections.abc import Generator
 from contextlib import ExitStack
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 import redis
 from django.db import connection
 from django.utils import timezone
 
-from callcentre.launch.embedded import Stores
 from campaigns.dialling.ownership import HOLDERS
 from campaigns.models import Attempt, Campaign, DiallingDay, DiallingSwitch, Record
 from campaigns.verbs.dialling import switch_dialling
@@ -19,7 +16,6 @@ from telephony.leader_election import is_connected
 from telephony.models import AgentLine, AgentState, Connection
 from tests.campaigns.dialling.calls import dialling_campaign
 from tests.conftest import ACTOR
-from tests.pristine import Pristine
 from tests.processes import environment, running, wait_for
 from tests.telephony.processes import Service
 from tests.telephony.switch import ari_media
@@ -27,7 +23,7 @@ from tests.telephony.switch.ari_server import PASSWORD, USER, ari_server
 
 
 @pytest.fixture
-def service(stores: Stores, pristine_stores: Pristine, tmp_path: Path) -> Generator[Service]:
+def service(stores, pristine_stores, tmp_path):
     (tmp_path / "run").mkdir()
     pristine_stores.restore()
     with redis.Redis.from_url(stores.redis_url) as broker:
@@ -60,7 +56,7 @@ def start(service: Service, context: ExitStack) -> "subprocess.Popen[bytes]":
 
 
 @pytest.mark.trial
-def test_all_records_are_called_once_and_joined_with_lines(service: Service) -> None:
+def test_all_records_are_called_once_and_joined_with_lines(service):
     predictive(agents=6, records=20)
     with ExitStack() as context:
         start(service, context)
@@ -85,7 +81,7 @@ def _states() -> list[str]:
 
 
 @pytest.mark.trial
-def test_a_listener_that_is_killed_leaves_lines_that_the_next_one_uses(service: Service) -> None:
+def test_a_listener_that_is_killed_leaves_lines_that_the_next_one_uses(service):
     predictive(agents=5, records=30)
     with ExitStack() as context:
         victim = start(service, context)
@@ -104,7 +100,7 @@ def test_a_listener_that_is_killed_leaves_lines_that_the_next_one_uses(service: 
 
 
 @pytest.mark.trial
-def test_a_running_dialler_obeys_the_switch_of_all_dialling(service: Service) -> None:
+def test_a_running_dialler_obeys_the_switch_of_all_dialling(service):
     campaign = predictive(agents=5, records=90)
     with ExitStack() as context:
         start(service, context)

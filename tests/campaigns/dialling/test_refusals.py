@@ -1,7 +1,6 @@
 """Calls that the switch refuses, and phones that cannot be reached: the dialler rests before it tries again."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.db.models import F
@@ -53,7 +52,7 @@ def code(campaign: Campaign) -> str:
 
 
 @pytest.mark.parametrize(("has_line", "asked"), [(False, Attempt), (True, AgentLine)])
-def test_an_agent_whose_phone_is_refused_rests(switch: RecordingSwitch, has_line: bool, asked: Any) -> None:
+def test_an_agent_whose_phone_is_refused_rests(switch, has_line, asked):
     campaign = dialling_campaign()
     campaign.agents.update(has_line=has_line)
     refuse(switch, "call_agent")
@@ -68,7 +67,7 @@ def test_an_agent_whose_phone_is_refused_rests(switch: RecordingSwitch, has_line
 
 
 @pytest.mark.parametrize("cause", [0, 3, 17, 20])
-def test_an_agent_whose_phone_is_not_there_rests(switch: RecordingSwitch, cause: int) -> None:
+def test_an_agent_whose_phone_is_not_there_rests(switch, cause):
     campaign = dialling_campaign()
     tick(campaign)
     hang_up(open_call(), Leg.Role.AGENT, cause)
@@ -78,7 +77,7 @@ def test_an_agent_whose_phone_is_not_there_rests(switch: RecordingSwitch, cause:
     assert (Attempt.objects.count(), code(campaign)) == (1, "phones_unreachable")
 
 
-def test_the_other_agents_get_calls_while_one_rests(switch: RecordingSwitch) -> None:
+def test_the_other_agents_get_calls_while_one_rests(switch):
     campaign = dialling_campaign(records=3)
     tick(campaign)
     hang_up(open_call(), Leg.Role.AGENT, 20)
@@ -90,7 +89,7 @@ def test_the_other_agents_get_calls_while_one_rests(switch: RecordingSwitch) -> 
 
 
 @pytest.mark.parametrize("dialer", ["progressive", "predictive", "preview"])
-def test_a_line_that_is_refused_is_not_asked_for_again_at_once(switch: RecordingSwitch, dialer: str) -> None:
+def test_a_line_that_is_refused_is_not_asked_for_again_at_once(switch, dialer):
     campaign = dialling_campaign(dialer=dialer)
     campaign.agents.update(has_line=True)
     agent = campaign.agents.get()
@@ -106,7 +105,7 @@ def test_a_line_that_is_refused_is_not_asked_for_again_at_once(switch: Recording
 
 
 @pytest.mark.parametrize("dialer", ["progressive", "predictive"])
-def test_a_campaign_whose_call_the_trunk_refuses_rests(switch: RecordingSwitch, dialer: str) -> None:
+def test_a_campaign_whose_call_the_trunk_refuses_rests(switch, dialer):
     campaign = dialling_campaign(dialer=dialer, records=3)
     with_lines(campaign)
     refuse(switch, "call_number")
@@ -123,7 +122,7 @@ def test_a_campaign_whose_call_the_trunk_refuses_rests(switch: RecordingSwitch, 
     assert not DiallingDay.objects.exists()
 
 
-def test_a_campaign_that_rests_leaves_shared_agents_to_others(switch: RecordingSwitch) -> None:
+def test_a_campaign_that_rests_leaves_shared_agents_to_others(switch):
     campaign = dialling_campaign(records=3, order=1)
     with_lines(campaign)
     other = dialling_campaign(agents=0, records=3, order=2)
@@ -137,7 +136,7 @@ def test_a_campaign_that_rests_leaves_shared_agents_to_others(switch: RecordingS
     assert open_call().campaign_code == other.code
 
 
-def test_a_number_that_is_none_uses_its_record_up(switch: RecordingSwitch) -> None:
+def test_a_number_that_is_none_uses_its_record_up(switch):
     campaign = dialling_campaign()
     refuse(switch, "call_number", SwitchError("no number", cause=28))
     tick(campaign)
@@ -149,7 +148,7 @@ def test_a_number_that_is_none_uses_its_record_up(switch: RecordingSwitch) -> No
 
 
 @pytest.mark.parametrize("language", ["en", "pl"])
-def test_the_reason_of_a_rest_is_shown(switch: RecordingSwitch, api_client: Any, language: str) -> None:
+def test_the_reason_of_a_rest_is_shown(switch, api_client, language):
     client: ApiClient = api_client("campaigns:read")
     campaign = dialling_campaign()
     refuse(switch, "call_agent")

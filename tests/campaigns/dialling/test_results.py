@@ -1,6 +1,5 @@
 """Results of campaigns' calls: kept during the call, written at its end, replaced by later ones."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -23,7 +22,6 @@ from tests.campaigns.dialling.calls import (
 )
 from tests.campaigns.factories import AdditionalNumberFactory, CampaignFieldFactory
 from tests.conftest import ApiClient
-from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, ConnectionFactory
 from webhooks.models import Event
 
@@ -37,7 +35,7 @@ def status(campaign: Campaign, name: str) -> RecordStatus:
 
 
 @pytest.fixture
-def client(api_client: Callable[..., ApiClient]) -> ApiClient:
+def client(api_client):
     return api_client("campaigns:read", "campaigns:write", "agents:read")
 
 
@@ -52,7 +50,7 @@ def codes(response: Any) -> list[tuple[int, str | None]]:
     return [(error["code"], error.get("field")) for error in response.json()["errors"]]
 
 
-def test_a_result_of_the_talk_is_written_at_its_end(client: ApiClient) -> None:
+def test_a_result_of_the_talk_is_written_at_its_end(client):
     campaign = dialling_campaign(fields=["city"])
     call = talking(campaign)
 
@@ -72,7 +70,7 @@ def test_a_result_of_the_talk_is_written_at_its_end(client: ApiClient) -> None:
     assert event.payload["system_status"] == "NO_CALL"
 
 
-def test_the_last_of_several_results_of_the_talk_is_written(client: ApiClient) -> None:
+def test_the_last_of_several_results_of_the_talk_is_written(client):
     call = talking(dialling_campaign())
     give(client, call, "Contacted", note="First.")
 
@@ -85,7 +83,7 @@ def test_the_last_of_several_results_of_the_talk_is_written(client: ApiClient) -
     assert f"{timezone.localtime(record.next_call_at):%Y-%m-%d %H:%M}" == "2031-05-06 10:30"
 
 
-def test_a_result_during_the_wrap_up_is_written_at_once(client: ApiClient) -> None:
+def test_a_result_during_the_wrap_up_is_written_at_once(client):
     campaign = dialling_campaign()
     call = talking(campaign)
     hang_up(call, Leg.Role.CUSTOMER)
@@ -98,7 +96,7 @@ def test_a_result_during_the_wrap_up_is_written_at_once(client: ApiClient) -> No
     assert only_record().history.latest("id").action == "result"
 
 
-def test_a_later_result_replaces_an_earlier_one_for_five_minutes(client: ApiClient) -> None:
+def test_a_later_result_replaces_an_earlier_one_for_five_minutes(client):
     call = talking(dialling_campaign())
     give(client, call, "Contacted")
     hang_up(call, Leg.Role.CUSTOMER)
@@ -112,7 +110,7 @@ def test_a_later_result_replaces_an_earlier_one_for_five_minutes(client: ApiClie
     assert only_record().system_status == "CALL_NO_SOONER_THAN"
 
 
-def test_a_result_is_refused_once_the_record_is_reserved_again(client: ApiClient) -> None:
+def test_a_result_is_refused_once_the_record_is_reserved_again(client):
     call = talking(dialling_campaign())
     hang_up(call, Leg.Role.CUSTOMER)
     give(client, call, "Contacted")
@@ -124,7 +122,7 @@ def test_a_result_is_refused_once_the_record_is_reserved_again(client: ApiClient
     assert only_record().last_note == ""
 
 
-def test_a_result_of_an_unanswered_call_replaces_the_retry(client: ApiClient) -> None:
+def test_a_result_of_an_unanswered_call_replaces_the_retry(client):
     campaign = dialling_campaign()
     tick(campaign)
     call = open_call()
@@ -137,7 +135,7 @@ def test_a_result_of_an_unanswered_call_replaces_the_retry(client: ApiClient) ->
 
 
 @pytest.mark.parametrize("name", ["To be called", "Contacted"])
-def test_a_result_may_say_itself_that_the_called_number_is_wrong(client: ApiClient, name: str) -> None:
+def test_a_result_may_say_itself_that_the_called_number_is_wrong(client, name):
     campaign = dialling_campaign()
     other = AdditionalNumberFactory(record=only_record())
     call = talking(campaign)
@@ -150,7 +148,7 @@ def test_a_result_may_say_itself_that_the_called_number_is_wrong(client: ApiClie
     assert other.number != only_attempt().number
 
 
-def test_a_result_takes_the_mark_of_a_wrong_number_back(client: ApiClient) -> None:
+def test_a_result_takes_the_mark_of_a_wrong_number_back(client):
     call = talking(dialling_campaign())
     hang_up(call, Leg.Role.CUSTOMER)
     give(client, call, "Wrong number")
@@ -183,7 +181,7 @@ def test_a_result_takes_the_mark_of_a_wrong_number_back(client: ApiClient) -> No
         ),
     ],
 )
-def test_a_wrong_result_is_refused_and_changes_nothing(client: ApiClient, values: Any, expected: Any) -> None:
+def test_a_wrong_result_is_refused_and_changes_nothing(client, values, expected):
     call = talking(dialling_campaign())
 
     answer = give(client, call, values.pop("status", ""), **values)
@@ -198,7 +196,7 @@ def test_a_wrong_result_is_refused_and_changes_nothing(client: ApiClient, values
     assert only_record().is_leased
 
 
-def test_a_call_of_no_campaign_has_no_result(client: ApiClient) -> None:
+def test_a_call_of_no_campaign_has_no_result(client):
     answer = give(client, ConnectionFactory(talking=True), status_id=1)
 
     assert (answer.status_code, codes(answer)) == (409, [(124001, None)])
@@ -214,9 +212,7 @@ def field_is_deleted(campaign: Campaign) -> None:
 
 @pytest.mark.parametrize("system_status", ["NO_CALL", "CALL_NO_SOONER_THAN", "MY_RECORD"])
 @pytest.mark.parametrize("change", [status_is_deleted, field_is_deleted])
-def test_a_kept_result_that_no_longer_fits_is_written_as_far_as_it_fits(
-    client: ApiClient, system_status: str, change: Callable[[Campaign], None]
-) -> None:
+def test_a_kept_result_that_no_longer_fits_is_written_as_far_as_it_fits(client, system_status, change):
     campaign = dialling_campaign()
     sold = RecordStatus.objects.create(campaign=campaign, name="Sold", system_status=system_status)
     AgentFactory(login="friend")
@@ -246,7 +242,7 @@ def test_a_kept_result_that_no_longer_fits_is_written_as_far_as_it_fits(
 
 
 @pytest.mark.parametrize("holder", ["the dialler", "a preview", "a call"])
-def test_a_record_that_is_reserved_or_called_cannot_be_edited(client: ApiClient, api: ApiClient, holder: str) -> None:
+def test_a_record_that_is_reserved_or_called_cannot_be_edited(client, api, holder):
     campaign = dialling_campaign(dialer="preview" if holder == "a preview" else "progressive")
     if holder == "a call":
         talking(campaign)
@@ -265,7 +261,7 @@ def test_a_record_that_is_reserved_or_called_cannot_be_edited(client: ApiClient,
     assert only_record().last_note == ""
 
 
-def test_a_result_may_give_the_record_to_an_agent_for_the_next_call(client: ApiClient) -> None:
+def test_a_result_may_give_the_record_to_an_agent_for_the_next_call(client):
     campaign = dialling_campaign()
     call, agent = talking(campaign), campaign.agents.get()
 
@@ -276,7 +272,7 @@ def test_a_result_may_give_the_record_to_an_agent_for_the_next_call(client: ApiC
     assert (record.system_status, record.agent, record.is_number_wrong) == ("MY_RECORD", agent, False)
 
 
-def test_a_record_that_was_set_in_progress_by_hand_is_left_alone(client: ApiClient, api: ApiClient) -> None:
+def test_a_record_that_was_set_in_progress_by_hand_is_left_alone(client, api):
     campaign = dialling_campaign()
     record = only_record()
     edit = {"status_id": status(campaign, "In progress").pk}
@@ -289,10 +285,7 @@ def test_a_record_that_was_set_in_progress_by_hand_is_left_alone(client: ApiClie
     assert not Connection.objects.exists()
 
 
-# The call of an agent
-
-
-def test_the_call_of_an_agent_has_its_record(client: ApiClient) -> None:
+def test_the_call_of_an_agent_has_its_record(client):
     campaign = dialling_campaign(fields=["city"])
     before = client.get(CALL)
     tick(campaign)
@@ -312,7 +305,7 @@ def test_the_call_of_an_agent_has_its_record(client: ApiClient) -> None:
     assert ringing["record"]["record_fields"] == {"city": ""}
 
 
-def test_the_call_of_an_agent_who_paused_during_it_is_shown(client: ApiClient, switch: RecordingSwitch) -> None:
+def test_the_call_of_an_agent_who_paused_during_it_is_shown(client, switch):
     campaign = dialling_campaign()
     call = talking(campaign)
     campaign.agents.get().states.filter(ended_at=None).update(ended_at=timezone.now())
@@ -322,7 +315,7 @@ def test_the_call_of_an_agent_who_paused_during_it_is_shown(client: ApiClient, s
     assert (shown["connection_id"], shown["state"]) == (call.uid, "talking")
 
 
-def test_the_call_of_an_agent_without_a_campaign_has_no_record(client: ApiClient) -> None:
+def test_the_call_of_an_agent_without_a_campaign_has_no_record(client):
     campaign = dialling_campaign()
     talking(campaign)
     Connection.objects.update(campaign_code="", record_id=None)

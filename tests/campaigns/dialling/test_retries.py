@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from campaigns.models import Attempt, Campaign, Record
+from campaigns.models import Attempt, Record
 from campaigns.models.rules import CampaignFacts
 from campaigns.verbs.retries import DEFAULTS, Rule, next_call, rule_for, with_status_rule
 from tests.campaigns.dialling.calls import dialling_campaign, only_record, open_call, tick, unanswered_call
 from tests.campaigns.factories import CampaignFactory, PastAttemptFactory, RecordFactory, RetryRuleFactory
-from tests.telephony.doubles import RecordingSwitch
 
 pytestmark = pytest.mark.django_db
 
@@ -24,7 +23,7 @@ def called(record: Record, *times: datetime, outcome: str = "busy") -> None:
         PastAttemptFactory(campaign=record.campaign, record_id=record.pk, dialled_at=at, outcome=outcome)
 
 
-def test_a_campaigns_rule_wins_over_the_default() -> None:
+def test_a_campaigns_rule_wins_over_the_default():
     own, other = RetryRuleFactory(outcome="busy", delay_seconds=60, most_attempts=2).campaign, CampaignFactory()
 
     assert rule_for(own.pk, "busy") == Rule(timedelta(minutes=1), is_multiplied=False, most_attempts=2)
@@ -32,12 +31,12 @@ def test_a_campaigns_rule_wins_over_the_default() -> None:
 
 
 @pytest.mark.parametrize("outcome", DEFAULTS)
-def test_a_default_is_no_shorter_than_the_pause_between_two_calls(outcome: str) -> None:
+def test_a_default_is_no_shorter_than_the_pause_between_two_calls(outcome):
     assert DEFAULTS[Attempt.Outcome(outcome)].delay >= timedelta(hours=1)
 
 
 @pytest.mark.parametrize(("is_multiplied", "minutes"), [(False, 10), (True, 20)])
-def test_the_delay_is_fixed_or_times_the_attempts(settings: Any, is_multiplied: bool, minutes: int) -> None:
+def test_the_delay_is_fixed_or_times_the_attempts(settings, is_multiplied, minutes):
     settings.DIAL_ATTEMPTS_PER_DAY = 9
     record = RecordFactory()
     called(record, NOON - timedelta(hours=3), NOON)
@@ -46,7 +45,7 @@ def test_the_delay_is_fixed_or_times_the_attempts(settings: Any, is_multiplied: 
     assert next_call(Rule(TEN_MINUTES, is_multiplied, 6), record.pk, NOON) == NOON + timedelta(minutes=minutes)
 
 
-def test_attempts_are_limited_by_the_rule_and_by_the_setting(settings: Any) -> None:
+def test_attempts_are_limited_by_the_rule_and_by_the_setting(settings):
     record = RecordFactory()
     called(record, *(NOON - timedelta(days=days) for days in range(1, 4)))
 
@@ -65,20 +64,16 @@ def test_attempts_are_limited_by_the_rule_and_by_the_setting(settings: Any) -> N
         ("2026-10-25T12:00+01:00", "2026-10-26T00:00+01:00"),
     ],
 )
-def test_a_day_has_two_attempts(now: str, tomorrow: str) -> None:
+def test_a_day_has_two_attempts(now, tomorrow):
     record, at = RecordFactory(), datetime.fromisoformat(now)
     called(record, at - timedelta(hours=1), at)
 
     assert next_call(Rule(TEN_MINUTES, False, 6), record.pk, at) == datetime.fromisoformat(tomorrow)
 
 
-# Results
-
-
 @pytest.fixture
-def campaign() -> Campaign:
-    campaign: Campaign = CampaignFactory()
-    return campaign
+def campaign():
+    return CampaignFactory()
 
 
 def with_rule(record: Record, **values: Any) -> dict[str, Any]:
@@ -87,7 +82,7 @@ def with_rule(record: Record, **values: Any) -> dict[str, Any]:
     return with_status_rule(facts, record.pk, values, NOON)
 
 
-def test_the_rule_of_a_status_gives_the_next_call(campaign: Campaign) -> None:
+def test_the_rule_of_a_status_gives_the_next_call(campaign):
     later = campaign.statuses.get(dictionary_status__key="call_later")
     RetryRuleFactory(campaign=campaign, outcome="", status=later, delay_seconds=1800)
     record = RecordFactory(campaign=campaign)
@@ -102,7 +97,7 @@ def test_the_rule_of_a_status_gives_the_next_call(campaign: Campaign) -> None:
     assert with_rule(record, status_id=later.pk, next_call_at=tomorrow)["next_call_at"] == tomorrow
 
 
-def test_a_result_after_the_last_attempt_gives_the_record_up(campaign: Campaign) -> None:
+def test_a_result_after_the_last_attempt_gives_the_record_up(campaign):
     later = campaign.statuses.get(dictionary_status__key="call_later")
     abandoned = campaign.statuses.get(system_status="ABANDONED_AFTER_N_TRIES")
     RetryRuleFactory(campaign=campaign, outcome="", status=later, delay_seconds=1800, most_attempts=1)
@@ -115,7 +110,7 @@ def test_a_result_after_the_last_attempt_gives_the_record_up(campaign: Campaign)
     }
 
 
-def test_a_status_without_a_rule_changes_nothing(campaign: Campaign) -> None:
+def test_a_status_without_a_rule_changes_nothing(campaign):
     contacted = campaign.statuses.get(dictionary_status__key="contacted")
     record = RecordFactory(campaign=campaign)
 
@@ -125,12 +120,7 @@ def test_a_status_without_a_rule_changes_nothing(campaign: Campaign) -> None:
     assert with_rule(record, status_id=1_000_000) == {"status_id": 1_000_000}
 
 
-# Drops
-
-
-def test_a_dropped_record_is_called_one_to_one_after_the_delay(
-    switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dropped_record_is_called_one_to_one_after_the_delay(switch, monkeypatch):
     campaign = dialling_campaign()
     RetryRuleFactory(campaign=campaign, outcome="dropped", delay_seconds=1800)
     tick(campaign)

@@ -30,7 +30,7 @@ def contender(pk: int, parity: int, turn: float = 0.0, order: int = 50, of: int 
 
 
 @pytest.mark.parametrize("parities", [(50, 50), (1, 100), (10, 20, 70), (33, 66, 99, 2)])
-def test_calls_of_campaigns_of_one_order_are_in_proportion_to_parity(parities: tuple[int, ...]) -> None:
+def test_calls_of_campaigns_of_one_order_are_in_proportion_to_parity(parities):
     """Each campaign is shared out by itself, from turns that all processes read, in any order."""
     chance = random.Random(7)
     turns = dict.fromkeys(range(len(parities)), 0.0)
@@ -49,21 +49,21 @@ def test_calls_of_campaigns_of_one_order_are_in_proportion_to_parity(parities: t
     assert all(abs(shares[pk] - wanted[pk]) < 2 for pk in wanted), shares
 
 
-def test_the_campaign_of_the_lowest_order_gets_all_shared_agents() -> None:
+def test_the_campaign_of_the_lowest_order_gets_all_shared_agents():
     first, second = contender(1, 1, turn=900.0, order=10), contender(2, 100)
 
     assert len(allot(first, [second], agents(5))) == 5
     assert allot(second, [first], agents(5)) == []
 
 
-def test_agents_of_one_campaign_only_are_not_shared() -> None:
+def test_agents_of_one_campaign_only_are_not_shared():
     first, second = contender(1, 50, order=10, of=2), contender(2, 50, of=4)
 
     assert [agent.id for agent in allot(second, [first], agents(4))] == [3, 4]
 
 
 @pytest.mark.parametrize(("turn", "expected"), [(0.0, 5.0), (5.01, 5.01), (900.0, 5.02)])
-def test_a_campaign_that_returns_does_not_catch_up_and_waits_for_one_turn(turn: float, expected: float) -> None:
+def test_a_campaign_that_returns_does_not_catch_up_and_waits_for_one_turn(turn, expected):
     own, rivals = contender(1, 50, turn), [contender(2, 50, 5.0), contender(3, 50, 7.0), contender(4, 50, 1.0, order=9)]
 
     assert first_turn(own, rivals) == pytest.approx(expected)
@@ -93,7 +93,7 @@ def place(campaigns: list[Campaign], calls: int) -> Counter[str]:
 
 
 @pytest.mark.slow("runs threads")
-def test_campaigns_share_their_agent_by_parity(switch: RecordingSwitch) -> None:
+def test_campaigns_share_their_agent_by_parity(switch):
     first = dialling_campaign(records=50, parity=75)
     second = beside(first, records=50, parity=25)
     tick(first)  # both have told that they want agents
@@ -104,7 +104,7 @@ def test_campaigns_share_their_agent_by_parity(switch: RecordingSwitch) -> None:
     assert placed[first.code] == pytest.approx(18, abs=1)
 
 
-def test_the_second_campaign_gets_the_agent_when_the_first_has_nothing_to_call(switch: RecordingSwitch) -> None:
+def test_the_second_campaign_gets_the_agent_when_the_first_has_nothing_to_call(switch):
     first = dialling_campaign(records=3, order=1)
     second = beside(first, records=5, order=2)
 
@@ -115,7 +115,7 @@ def test_the_second_campaign_gets_the_agent_when_the_first_has_nothing_to_call(s
     assert order[:3] == [first.code] * 3
 
 
-def test_a_campaign_whose_dialler_died_keeps_no_agent_from_others(switch: RecordingSwitch) -> None:
+def test_a_campaign_whose_dialler_died_keeps_no_agent_from_others(switch):
     dead = dialling_campaign(records=3, order=1)
     DiallerState.objects.create(campaign=dead, state="dialling", wants_agents=True)
     DiallerState.objects.update(at=timezone.now() - timedelta(seconds=7))
@@ -129,9 +129,7 @@ def test_a_campaign_whose_dialler_died_keeps_no_agent_from_others(switch: Record
 @pytest.mark.parametrize(
     ("agents", "calls", "state"), [(3, 2, ("dialling", "")), (1, 0, ("waiting", "agents_elsewhere"))]
 )
-def test_an_agent_whom_a_waiting_caller_needs_is_not_used(
-    switch: RecordingSwitch, agents: int, calls: int, state: tuple[str, str]
-) -> None:
+def test_an_agent_whom_a_waiting_caller_needs_is_not_used(switch, agents, calls, state):
     campaign = dialling_campaign(agents=agents, records=5)
     ConnectionFactory(waiting=True, queue=QueueFactory(members=list(campaign.agents.order_by("id")[:2])))
 
@@ -141,7 +139,7 @@ def test_an_agent_whom_a_waiting_caller_needs_is_not_used(
     assert DiallerState.objects.values_list("state", "code").get() == state
 
 
-def test_agents_are_left_to_callers_in_the_order_in_which_these_are_served(switch: RecordingSwitch) -> None:
+def test_agents_are_left_to_callers_in_the_order_in_which_these_are_served(switch):
     """The caller of the second queue has steps and gets the shared agent, so the first queue needs the other one."""
     campaign = dialling_campaign(agents=3, records=5)
     shared, other, left = campaign.agents.order_by("id")
@@ -162,7 +160,7 @@ def predictive_and_other(switch: RecordingSwitch, agents: int = 2, **values: Any
 
 
 @pytest.mark.parametrize("dialer", ["progressive", "preview"])
-def test_an_agent_whom_a_ringing_call_needs_is_not_held_for_another_call(switch: RecordingSwitch, dialer: str) -> None:
+def test_an_agent_whom_a_ringing_call_needs_is_not_held_for_another_call(switch, dialer):
     predictive, other = predictive_and_other(switch, dialer=dialer)
     tick(predictive)
     first, second = Connection.objects.order_by("id")
@@ -178,7 +176,7 @@ def test_an_agent_whom_a_ringing_call_needs_is_not_held_for_another_call(switch:
     assert states() == ["preview" if dialer == "preview" else "ringing", "talking"]
 
 
-def test_an_agent_without_a_line_is_held_beside_ringing_calls(switch: RecordingSwitch) -> None:
+def test_an_agent_without_a_line_is_held_beside_ringing_calls(switch):
     predictive, other = predictive_and_other(switch)
     tick(predictive)
     add_agent(other, "plain", "190")
@@ -188,7 +186,7 @@ def test_an_agent_without_a_line_is_held_beside_ringing_calls(switch: RecordingS
     assert Attempt.objects.get(campaign=other).agent == other.agents.get(login="plain")
 
 
-def test_calls_for_other_agents_keep_no_agent_back(switch: RecordingSwitch) -> None:
+def test_calls_for_other_agents_keep_no_agent_back(switch):
     """The predictive campaign has left the shared agent to the other one, and rings more numbers than it has agents."""
     predictive, other = predictive_and_other(switch, agents=3)
     shared = predictive.agents.order_by("id")[0]
@@ -212,7 +210,7 @@ def states() -> list[str]:
     return sorted(AgentState.objects.filter(ended_at=None).values_list("kind", flat=True))
 
 
-def test_an_agent_of_two_campaigns_is_called_once(switch: RecordingSwitch) -> None:
+def test_an_agent_of_two_campaigns_is_called_once(switch):
     first = dialling_campaign(records=1)
     second = beside(first)
     add_agent(second, "other", "201")
@@ -224,9 +222,7 @@ def test_an_agent_of_two_campaigns_is_called_once(switch: RecordingSwitch) -> No
     assert sorted(Attempt.objects.values_list("agent__login", flat=True)) == ["agent1", "other"]
 
 
-def test_a_predictive_campaign_whose_records_must_wait_does_not_say_that_its_free_agents_are_busy(
-    switch: RecordingSwitch,
-) -> None:
+def test_a_predictive_campaign_whose_records_must_wait_does_not_say_that_its_free_agents_are_busy(switch):
     predictive, _ = predictive_and_other(switch)
     predictive.records.update(held_until=timezone.now() + timedelta(hours=1))
 

@@ -1,6 +1,5 @@
 """The status of a campaign's dialling, and the switches."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -32,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("switch")
 
 
 @pytest.fixture
-def client(api_client: Callable[..., ApiClient]) -> ApiClient:
+def client(api_client):
     return api_client("campaigns:read", "campaigns:write", "system:read", "system:write", "agents:write")
 
 
@@ -46,7 +45,7 @@ def code(client: ApiClient, campaign: Campaign) -> tuple[str, str]:
     return shown["state"], shown["code"]
 
 
-def test_a_campaign_that_dials_shows_agents_calls_and_records(client: ApiClient) -> None:
+def test_a_campaign_that_dials_shows_agents_calls_and_records(client):
     campaign = dialling_campaign(agents=3, records=2)
     later = timezone.now() + timedelta(hours=3)
     RecordFactory(campaign=campaign, system_status="CALL_NO_SOONER_THAN", next_call_at=later)
@@ -81,7 +80,7 @@ def test_a_campaign_that_dials_shows_agents_calls_and_records(client: ApiClient)
     assert shown["pace"]["done_at"] > shown["at"][:16]
 
 
-def test_the_reason_says_why_nothing_is_dialled(client: ApiClient) -> None:
+def test_the_reason_says_why_nothing_is_dialled(client):
     campaign = dialling_campaign(agents=0, records=1)
     found = [code(client, campaign)]
     tick(campaign)
@@ -101,7 +100,7 @@ def test_the_reason_says_why_nothing_is_dialled(client: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("dialer", ["progressive", "predictive"])
-def test_the_reason_says_that_all_lines_of_the_trunk_are_taken(client: ApiClient, settings: Any, dialer: str) -> None:
+def test_the_reason_says_that_all_lines_of_the_trunk_are_taken(client, settings, dialer):
     campaign = dialling_campaign(agents=2, records=2, dialer=dialer)
     settings.TRUNK_LIMIT = 1
     tick(campaign)
@@ -118,16 +117,14 @@ def test_the_reason_says_that_all_lines_of_the_trunk_are_taken(client: ApiClient
         ({"is_dialling": False}, ("paused", "dialling_paused")),
     ],
 )
-def test_a_campaign_that_is_not_to_be_dialled_is_stopped_or_paused(
-    client: ApiClient, values: Any, expected: tuple[str, str]
-) -> None:
+def test_a_campaign_that_is_not_to_be_dialled_is_stopped_or_paused(client, values, expected):
     campaign = CampaignFactory(is_dialling=True)
     Campaign.objects.update(**values)
 
     assert code(client, campaign) == expected
 
 
-def test_the_end_is_estimated_while_all_agents_are_busy(client: ApiClient) -> None:
+def test_the_end_is_estimated_while_all_agents_are_busy(client):
     campaign = dialling_campaign(records=2)
     tick(campaign)
     tick(campaign)
@@ -138,7 +135,7 @@ def test_the_end_is_estimated_while_all_agents_are_busy(client: ApiClient) -> No
     assert shown["pace"]["done_at"] > shown["at"][:16]
 
 
-def test_a_dialler_that_has_not_reached_the_campaign_yet_is_not_missing(client: ApiClient) -> None:
+def test_a_dialler_that_has_not_reached_the_campaign_yet_is_not_missing(client):
     campaign = dialling_campaign()
     ownership = Ownership()
     running = code(client, campaign)
@@ -148,7 +145,7 @@ def test_a_dialler_that_has_not_reached_the_campaign_yet_is_not_missing(client: 
     wait_for(lambda: code(client, campaign) == ("waiting", "no_dialler"), "the lock of the dialler is gone")
 
 
-def test_the_status_costs_the_same_for_any_number_of_records_and_agents(client: ApiClient) -> None:
+def test_the_status_costs_the_same_for_any_number_of_records_and_agents(client):
     small, large = dialling_campaign(), dialling_campaign(agents=0, records=30)
     for number in range(10):
         add_agent(large, f"more{number}", str(400 + number))
@@ -165,7 +162,7 @@ def test_the_status_costs_the_same_for_any_number_of_records_and_agents(client: 
 # Switches
 
 
-def test_new_campaigns_of_the_api_run_and_others_are_paused(client: ApiClient) -> None:
+def test_new_campaigns_of_the_api_run_and_others_are_paused(client):
     client.post("/api/outbounds", {"id": "FIRST", "name": "New", "dialer": "progressive", "crm": False})
     client.post("/api/outbounds/FIRST/clone", {"new_id": "CLONE", "name": "Copy"})
     call_command("generate_data", records=5)
@@ -175,7 +172,7 @@ def test_new_campaigns_of_the_api_run_and_others_are_paused(client: ApiClient) -
     assert client.get("/api/outbounds/CLONE").json()["dialing"] == "paused"
 
 
-def test_start_pause_and_stop_say_who_did_it_and_are_of_one_campaign(client: ApiClient) -> None:
+def test_start_pause_and_stop_say_who_did_it_and_are_of_one_campaign(client):
     campaign = CampaignFactory(is_dialling=False)
 
     for action in ("start", "pause", "stop"):
@@ -187,7 +184,7 @@ def test_start_pause_and_stop_say_who_did_it_and_are_of_one_campaign(client: Api
     assert client.get("/api/system/dialing").json()["running"] is True
 
 
-def test_all_dialling_is_switched_off_and_on_with_a_reason(client: ApiClient) -> None:
+def test_all_dialling_is_switched_off_and_on_with_a_reason(client):
     campaign = dialling_campaign()
     before = client.get("/api/system/dialing").json()
 
@@ -205,7 +202,7 @@ def test_all_dialling_is_switched_off_and_on_with_a_reason(client: ApiClient) ->
     assert DiallingSwitch.objects.of_all().count() == 2
 
 
-def test_nothing_is_dialled_while_all_dialling_is_off(client: ApiClient) -> None:
+def test_nothing_is_dialled_while_all_dialling_is_off(client):
     dialling_campaign()
     client.post("/api/system/dialing", {"running": False})
     dialler = Dialler()
@@ -218,14 +215,14 @@ def test_nothing_is_dialled_while_all_dialling_is_off(client: ApiClient) -> None
     assert (before, Attempt.objects.count()) == (0, 1)
 
 
-def test_a_switch_without_a_value_is_refused(client: ApiClient) -> None:
+def test_a_switch_without_a_value_is_refused(client):
     refused = client.post("/api/system/dialing", {"reason": "x"})
 
     assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "running")
     assert not DiallingSwitch.objects.exists()
 
 
-def test_an_agent_out_of_outbound_mode_gets_no_call_of_a_campaign(client: ApiClient) -> None:
+def test_an_agent_out_of_outbound_mode_gets_no_call_of_a_campaign(client):
     campaign = dialling_campaign()
 
     refused = client.put("/api/agents/agent1", {"outbound_mode": "maybe"})

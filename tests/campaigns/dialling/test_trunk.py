@@ -1,6 +1,5 @@
 """A trunk that carries no calls: it is told from bad numbers, uses no attempts, and is tried by one call at a time."""
 
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -14,13 +13,12 @@ from telephony.calls import switch_events
 from telephony.models import Connection, Leg
 from telephony.switch.base import SwitchError
 from tests.campaigns.dialling.calls import add_agent, dialling_campaign, hang_up, pick_up, predictive, ring, tick
-from tests.telephony.doubles import RecordingSwitch
 
 CONGESTION, REJECTED = 34, 21
 
 
 @pytest.fixture(autouse=True)
-def real_switch(settings: Any) -> None:
+def real_switch(settings):
     """The simulated switch has no trunk."""
     settings.SWITCH_BACKEND = "asterisk"
 
@@ -69,11 +67,12 @@ def code(campaign: Campaign) -> str:
 
 
 @pytest.mark.parametrize("causes", [(34, 38, 27), (3, 19, 18), (102, 34, 34), ("403", "401", "403")])
-def test_three_failures_in_a_row_are_the_trunks(switch: RecordingSwitch, causes: Sequence[int | str]) -> None:
+def test_three_failures_in_a_row_are_the_trunks(switch, causes):
     campaign, other = calling_campaign(), other_campaign()
 
     for cause in causes:
-        call(campaign, *([cause] if isinstance(cause, int) else [REJECTED, cause]))
+        values: list[Any] = [cause] if isinstance(cause, int) else [REJECTED, cause]
+        call(campaign, *values)
 
     assert settled() == ({"not_dialled"}, {("TO_CALL", None, None)}, 0)
     assert (code(campaign), code(other)) == ("trunk_failed", "trunk_failed")
@@ -81,7 +80,7 @@ def test_three_failures_in_a_row_are_the_trunks(switch: RecordingSwitch, causes:
 
 
 @pytest.mark.parametrize("between", [{"rings": True}, {"cause": 17}, {"cause": REJECTED, "tech_cause": "603"}])
-def test_failures_that_are_not_in_a_row_are_the_numbers(switch: RecordingSwitch, between: dict[str, Any]) -> None:
+def test_failures_that_are_not_in_a_row_are_the_numbers(switch, between):
     campaign = calling_campaign()
 
     for _ in range(2):
@@ -95,7 +94,7 @@ def test_failures_that_are_not_in_a_row_are_the_numbers(switch: RecordingSwitch,
     assert Record.objects.filter(system_status="CALL_NO_SOONER_THAN").count() == 5
 
 
-def test_a_number_that_fails_again_and_again_is_one_number(switch: RecordingSwitch) -> None:
+def test_a_number_that_fails_again_and_again_is_one_number(switch):
     campaign = calling_campaign()
     Record.objects.exclude(pk=Record.objects.earliest("id").pk).delete()
     for _ in range(4):
@@ -105,7 +104,7 @@ def test_a_number_that_fails_again_and_again_is_one_number(switch: RecordingSwit
     assert not TrunkFailure.objects.exists()
 
 
-def test_refused_calls_count_in_the_row(switch: RecordingSwitch) -> None:
+def test_refused_calls_count_in_the_row(switch):
     campaign = calling_campaign()
     switch.refusals["call_number"] = SwitchError("Asterisk answered 500: Allocation failed.")
     for _ in range(3):
@@ -117,7 +116,7 @@ def test_refused_calls_count_in_the_row(switch: RecordingSwitch) -> None:
     assert TrunkFailure.objects.exists()
 
 
-def test_dead_numbers_fail_the_trunk_once(switch: RecordingSwitch) -> None:
+def test_dead_numbers_fail_the_trunk_once(switch):
     campaign = calling_campaign()
     for _ in range(3):
         call(campaign)
@@ -138,7 +137,7 @@ def test_dead_numbers_fail_the_trunk_once(switch: RecordingSwitch) -> None:
     assert not TrunkFailure.objects.filter(ended_at=None).exists()
 
 
-def test_a_record_that_was_changed_meanwhile_stays_as_it_is(switch: RecordingSwitch) -> None:
+def test_a_record_that_was_changed_meanwhile_stays_as_it_is(switch):
     campaign = calling_campaign()
     call(campaign)
     changed = Record.objects.get(pk=Attempt.objects.get().record_id)
@@ -153,7 +152,7 @@ def test_a_record_that_was_changed_meanwhile_stays_as_it_is(switch: RecordingSwi
     assert Record.objects.filter(system_status="TO_CALL").count() == 9
 
 
-def test_one_call_at_a_time_tries_the_trunk_after_pauses_that_grow(switch: RecordingSwitch) -> None:
+def test_one_call_at_a_time_tries_the_trunk_after_pauses_that_grow(switch):
     campaigns = [calling_campaign(), other_campaign()]
     for _ in range(3):
         call(campaigns[0])
@@ -182,7 +181,7 @@ def all_but_one_fail(campaign: Campaign) -> Connection:
     return late
 
 
-def test_a_call_that_was_placed_in_the_moment_of_the_failure_lengthens_no_pause(switch: RecordingSwitch) -> None:
+def test_a_call_that_was_placed_in_the_moment_of_the_failure_lengthens_no_pause(switch):
     late = all_but_one_fail(calling_campaign(agents=4))
     # Its dialler did not see the failure, which was not committed yet.
     Attempt.objects.filter(connection_id=late.pk).update(dialled_at=timezone.now())
@@ -193,7 +192,7 @@ def test_a_call_that_was_placed_in_the_moment_of_the_failure_lengthens_no_pause(
     assert settled()[0] == {"not_dialled"}
 
 
-def test_a_phone_that_rings_ends_the_failure(switch: RecordingSwitch) -> None:
+def test_a_phone_that_rings_ends_the_failure(switch):
     campaign = calling_campaign(agents=4)
     late = all_but_one_fail(campaign)
     pass_time(11)
@@ -211,7 +210,7 @@ def test_a_phone_that_rings_ends_the_failure(switch: RecordingSwitch) -> None:
     assert code(campaign) != "trunk_failed"
 
 
-def test_digits_of_the_simulated_switch_keep_their_outcomes(switch: RecordingSwitch, settings: Any) -> None:
+def test_digits_of_the_simulated_switch_keep_their_outcomes(switch, settings):
     settings.SWITCH_BACKEND = "simulated"
     campaign = calling_campaign()
 
@@ -222,7 +221,7 @@ def test_digits_of_the_simulated_switch_keep_their_outcomes(switch: RecordingSwi
     assert set(Attempt.objects.values_list("outcome", flat=True)) == {"failed"}
 
 
-def test_an_agent_whose_phone_rings_first_tries_the_trunk_alone(switch: RecordingSwitch) -> None:
+def test_an_agent_whose_phone_rings_first_tries_the_trunk_alone(switch):
     campaign = dialling_campaign(agents=3, records=10)
     tick(campaign)
     for connection in Connection.objects.open():

@@ -1,7 +1,6 @@
 """The reasons why a record is not called now."""
 
 from datetime import date, datetime, time, timedelta
-from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -22,7 +21,7 @@ from tests.campaigns.factories import (
     PastAttemptFactory,
     RecordFactory,
 )
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.statements import few_statements
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +32,7 @@ NUMBER = "+48225550117"
 
 
 @pytest.fixture
-def campaign() -> Campaign:
+def campaign():
     return dialling_campaign(records=0, start_date=date(2026, 1, 1))
 
 
@@ -47,7 +46,7 @@ def codes(found: Explanation) -> list[str]:
     return [reason.code for reason in found.reasons]
 
 
-def test_a_record_without_a_reason_is_callable_and_an_unknown_one_not_explained(campaign: Campaign) -> None:
+def test_a_record_without_a_reason_is_callable_and_an_unknown_one_not_explained(campaign):
     assert explain_number(campaign.code, NUMBER, NOON) is explain_record(1, NOON) is None
 
     RecordFactory(campaign=campaign, phone_number=NUMBER)
@@ -65,7 +64,7 @@ def test_a_record_without_a_reason_is_callable_and_an_unknown_one_not_explained(
         ({"is_dialling": False}, "dialling_paused", None),
     ],
 )
-def test_reasons_of_the_campaign(campaign: Campaign, values: dict[str, Any], code: str, next_call: str | None) -> None:
+def test_reasons_of_the_campaign(campaign, values, code, next_call):
     RecordFactory(campaign=campaign, phone_number=NUMBER)
     Campaign.objects.update(**values)
 
@@ -75,7 +74,7 @@ def test_reasons_of_the_campaign(campaign: Campaign, values: dict[str, Any], cod
     assert found.next_call_at == (datetime.fromisoformat(next_call) if next_call else None)
 
 
-def test_all_dialling_may_be_stopped_and_a_campaign_needs_an_agent(campaign: Campaign) -> None:
+def test_all_dialling_may_be_stopped_and_a_campaign_needs_an_agent(campaign):
     RecordFactory(campaign=campaign, phone_number=NUMBER)
     switch_dialling(SYSTEM, is_running=False)
     assert codes(why(campaign)) == ["all_dialling_stopped"]
@@ -105,12 +104,12 @@ def test_all_dialling_may_be_stopped_and_a_campaign_needs_an_agent(campaign: Cam
         ({"held_until": FOR_GOOD, "is_number_wrong": True}, ["number_wrong"]),
     ],
 )
-def test_reasons_of_the_record(campaign: Campaign, values: dict[str, Any], expected: list[str]) -> None:
+def test_reasons_of_the_record(campaign, values, expected):
     RecordFactory(campaign=campaign, phone_number=NUMBER, **values)
     assert codes(why(campaign)) == expected
 
 
-def test_a_record_of_an_agent_waits_for_the_agent(campaign: Campaign) -> None:
+def test_a_record_of_an_agent_waits_for_the_agent(campaign):
     agent = campaign.agents.get()
     due = {"system_status": "MY_RECORD", "next_call_at": NOON}
     RecordFactory(campaign=campaign, phone_number=NUMBER, agent=agent, **due)
@@ -121,7 +120,7 @@ def test_a_record_of_an_agent_waits_for_the_agent(campaign: Campaign) -> None:
     assert codes(why(campaign)) == ["agent_not_free"]
 
 
-def test_reasons_of_the_number(campaign: Campaign) -> None:
+def test_reasons_of_the_number(campaign):
     RecordFactory(campaign=campaign, phone_number=NUMBER)
     PastAttemptFactory(phone_number=NUMBER, dialled_at=NOON - timedelta(minutes=20))
     assert [(reason.code, reason.until) for reason in why(campaign).reasons] == [
@@ -138,7 +137,7 @@ def test_reasons_of_the_number(campaign: Campaign) -> None:
     assert (found.reasons[0].until, found.next_call_at) == (None, None)
 
 
-def test_a_record_has_no_reasons_of_its_numbers_while_one_may_be_called(campaign: Campaign) -> None:
+def test_a_record_has_no_reasons_of_its_numbers_while_one_may_be_called(campaign):
     record = RecordFactory(campaign=campaign, phone_number=NUMBER, is_number_wrong=True)
     other = AdditionalNumberFactory(record=record)
     assert codes(why(campaign)) == []
@@ -147,7 +146,7 @@ def test_a_record_has_no_reasons_of_its_numbers_while_one_may_be_called(campaign
     assert codes(why(campaign)) == ["number_wrong", "do_not_call"]
 
 
-def test_hours_and_holidays(campaign: Campaign) -> None:
+def test_hours_and_holidays(campaign):
     RecordFactory(campaign=campaign, phone_number=NUMBER)
     CampaignHoursFactory(campaign=campaign, weekday=2, begins_at=time(9), ends_at=time(17))
     found = why(campaign)
@@ -160,7 +159,7 @@ def test_hours_and_holidays(campaign: Campaign) -> None:
     assert codes(why(campaign, now=christmas)) == ["holiday"]
 
 
-def test_legal_hours_name_the_rule(campaign: Campaign) -> None:
+def test_legal_hours_name_the_rule(campaign):
     RecordFactory(campaign=campaign, phone_number="+12125550117")
 
     (reason,) = why(campaign, "+12125550117").reasons
@@ -174,7 +173,7 @@ def test_legal_hours_name_the_rule(campaign: Campaign) -> None:
         assert reason.text == "The law does not allow the call at this hour: United States."
 
 
-def test_the_next_call_is_within_the_hours_after_the_retry(campaign: Campaign) -> None:
+def test_the_next_call_is_within_the_hours_after_the_retry(campaign):
     evening = NOON.replace(hour=22)
     late = {"system_status": "CALL_NO_SOONER_THAN", "next_call_at": evening}
     RecordFactory(campaign=campaign, phone_number=NUMBER, **late)
@@ -184,12 +183,12 @@ def test_the_next_call_is_within_the_hours_after_the_retry(campaign: Campaign) -
     assert why(campaign).next_call_at == datetime.fromisoformat("2026-03-03T09:00+01:00")
 
 
-def test_an_unreadable_zone_is_a_reason(campaign: Campaign) -> None:
+def test_an_unreadable_zone_is_a_reason(campaign):
     RecordFactory(campaign=campaign, phone_number="+80012345678")
     assert codes(why(campaign, "+80012345678")) == ["zone_unreadable"]
 
 
-def test_an_explanation_costs_three_statements(campaign: Campaign) -> None:
+def test_an_explanation_costs_three_statements(campaign):
     record = RecordFactory(campaign=campaign, phone_number=NUMBER)
     AdditionalNumberFactory.create_batch(5, record=record)
     LegalHours.objects.create(name="Own", prefix="48", begins_at=time(8), ends_at=time(20), source="A law")
@@ -198,7 +197,7 @@ def test_an_explanation_costs_three_statements(campaign: Campaign) -> None:
         explain_record(record.pk, NOON)
 
 
-def test_the_api_explains_a_record(api: ApiClient, campaign: Campaign) -> None:
+def test_the_api_explains_a_record(api, campaign):
     at = timezone.now() + timedelta(days=1)
     RecordFactory(campaign=campaign, phone_number=NUMBER, system_status="CALL_NO_SOONER_THAN", next_call_at=at)
     shown = timezone.localtime(at).strftime("%Y-%m-%d %H:%M")
@@ -219,9 +218,7 @@ def test_the_api_explains_a_record(api: ApiClient, campaign: Campaign) -> None:
     [("en", "The number is on the do-not-call list."), ("pl", "Numer jest na liście „nie dzwonić”.")],
 )
 @pytest.mark.usefixtures("plain_static")
-def test_the_page_of_a_record_shows_the_reasons_and_their_ends(
-    campaign: Campaign, language: str, sentence: str
-) -> None:
+def test_the_page_of_a_record_shows_the_reasons_and_their_ends(campaign, language, sentence):
     until = timezone.now() + timedelta(days=2)
     record = RecordFactory(campaign=campaign, phone_number=NUMBER)
     DoNotCallFactory(phone_number=NUMBER, until=until)
@@ -235,7 +232,7 @@ def test_the_page_of_a_record_shows_the_reasons_and_their_ends(
     assert "The dialler may call this record now." in callable_page
 
 
-def test_the_published_codes_have_sentences() -> None:
+def test_the_published_codes_have_sentences():
     """The codes that programs rely on."""
     assert {
         *("campaign_inactive", "outside_dates", "dialling_paused", "all_dialling_stopped", "outside_hours"),

@@ -111,7 +111,6 @@ def test_a_detection_says_who_has_picked_up(line: Line, what: str, who: str) -> 
 
     detected = line.told(Detected, channel_id=customer)
     assert detected.who == who
-    assert detected.milliseconds > 0
     assert len(line.listener.of(Up, channel_id=customer)) == 1
     line.switch.join("callcentre-1", [customer])
 
