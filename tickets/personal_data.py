@@ -6,7 +6,7 @@ ticket of another customer is removed from its messages; the ticket and its mess
 
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.deletions import Deletion
@@ -66,7 +66,7 @@ def remove_person(deletion: Deletion, person: Person) -> None:
             deletion.notes = {**deletion.notes, "is_told": True}
 
 
-TABLE = {
+TABLE: dict[type[Model], Data | Nothing] = {
     models.Customer: Data("name surname email identifier custom_fields", customers_of),
     models.CustomerNumber: Data("phone_number number", _of_customers(models.CustomerNumber)),
     models.CustomerNote: Data("message", _of_customers(models.CustomerNote)),
