@@ -50,7 +50,7 @@ def consequences(customer: Customer) -> Consequences:
             _("Calls keep time, agent, queue and result; number, customer, recording and notes of the topic go.")
         )
     if BlockedSender.objects.filter(entry__in=_addresses(ids)).exists():
-        found.remarks.append(STAYS_BLOCKED)
+        found.remarks.append(str(STAYS_BLOCKED))
     if customer.merged_into_id:
         into = _("The customer was merged into customer %(id)s: tickets, calls and notes are there, and stay.")
         found.remarks.append(into % {"id": customer.merged_into_id})
