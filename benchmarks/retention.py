@@ -164,7 +164,7 @@ def measure(running: Service, kind: str, table_name: str, seconds: float) -> Non
         worker.terminate()
         if worker.wait() > 0:
             raise RuntimeError(f"the retention ended with {worker.returncode}")
-        removed = connection.execute(_REMOVED, [kind]).fetchone()[0]
+        removed = connection.execute(_REMOVED, [kind]).fetchall()[0][0]
     print(
         f"{removed:,} of {before:,} rows in {took:.0f} s: {removed / took:,.0f}/s, after {began - started:.0f} s",
         flush=True,

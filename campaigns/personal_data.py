@@ -1,11 +1,11 @@
 """The table of what the models of campaigns have of a person: by the numbers of the records."""
 
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from callcentre.core.deletions import Busy, Deletion, FileRemoval
-from callcentre.core.personal_data import SETTINGS, WORK, Data, Fate, Person
+from callcentre.core.personal_data import SETTINGS, WORK, Data, Fate, Nothing, Person
 from callcentre.core.statements import Statement, rows_of
 from campaigns import models
 from campaigns.models.record_rows import IDS_WITH_NUMBERS
@@ -55,7 +55,7 @@ def remove_person(deletion: Deletion, person: Person) -> None:
         ended.update(file="", error_file="")
 
 
-TABLE = {
+TABLE: dict[type[Model], Data | Nothing] = {
     models.Record: Data("phone_number number identifier last_note fields", records_of),
     models.AdditionalNumber: Data("phone_number number", additional_of),
     models.RecordChange: Data(

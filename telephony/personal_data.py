@@ -6,7 +6,7 @@ ledger of agents' work.
 
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.deletions import Deletion
@@ -49,7 +49,7 @@ def remove_person(deletion: Deletion, person: Person) -> None:
     forget_calls(deletion, is_call_of(person), callbacks_of(person))
 
 
-TABLE = {
+TABLE: dict[type[Model], Data | Nothing] = {
     models.Connection: Data("src dst src_number dst_number caller_id", calls_of, Fate.EMPTIED, _CALLS_STAY),
     models.Leg: Data("number", _of_calls(models.Leg, role=models.Leg.Role.CUSTOMER), Fate.EMPTIED, _CALLS_STAY),
     models.ConnectionTopic: Data("comment fields", _of_calls(models.ConnectionTopic), Fate.EMPTIED, _CALLS_STAY),

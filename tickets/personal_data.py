@@ -4,22 +4,18 @@ A ticket is a person's by its customer or, without a customer, by the address of
 ticket of another customer is removed from its messages; the ticket and its messages stay.
 """
 
-from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.deletions import Deletion
 from callcentre.core.personal_data import SETTINGS, WORK, Data, Fate, Nothing, Person
 from tickets import events, models
 from tickets.addresses import any_of
-from tickets.deletions.chats import delete_chat
-from tickets.deletions.customers import BATCH, STAYS_BLOCKED, delete_customers
+from tickets.deletions.customers import STAYS_BLOCKED, delete_customers, delete_matters
 from tickets.deletions.customers import tickets_of as ids_of_tickets
 from tickets.deletions.mail_and_files import strip
-from tickets.deletions.tickets import delete_ticket
 
 
 def customers_of(person: Person) -> "QuerySet[models.Customer]":
@@ -60,15 +56,7 @@ def remove_person(deletion: Deletion, person: Person) -> None:
     """Delete the customers with tickets, chats and calls, then what only an address leads to; tell receivers."""
     if person.customers:
         delete_customers(deletion, person.customers)
-    works: tuple[tuple[QuerySet[Any], Callable[[Any, Counter[str]], object]], ...] = (
-        (tickets_of(person), lambda pk, deleted: delete_ticket(pk, deletion, deleted)),
-        (chats_of(person), delete_chat),
-    )
-    for rows, delete in works:
-        while found := list(rows.order_by().values_list("pk", flat=True)[:BATCH]):
-            for pk in found:
-                with deletion.step() as deleted:
-                    delete(pk, deleted)
+    delete_matters(deletion, tickets_of(person), chats_of(person))
     with deletion.step() as deleted:
         deletion.count_emptied("tickets.receivedmail", strip(mails_of(person)))
         addresses = models.AcknowledgedAddress.objects.filter(address__in=person.emails)
@@ -78,7 +66,7 @@ def remove_person(deletion: Deletion, person: Person) -> None:
             deletion.notes = {**deletion.notes, "is_told": True}
 
 
-TABLE = {
+TABLE: dict[type[Model], Data | Nothing] = {
     models.Customer: Data("name surname email identifier custom_fields", customers_of),
     models.CustomerNumber: Data("phone_number number", _of_customers(models.CustomerNumber)),
     models.CustomerNote: Data("message", _of_customers(models.CustomerNote)),

@@ -51,6 +51,11 @@ def _messages(before: datetime) -> "QuerySet[Message]":
     return old.exclude(Exists(waiting))
 
 
+def _delete_messages(ids: Sequence[int]) -> None:
+    strip(ReceivedMail.objects.filter(message__in=ids))
+    delete_messages(Message.objects.filter(pk__in=ids))
+
+
 def _raw_mails(before: datetime) -> "QuerySet[ReceivedMail]":
     return _mails(before).exclude(path="")
 
@@ -113,7 +118,7 @@ def register_kinds() -> None:
             _("Messages of closed tickets"),
             _("Messages with their files and mails. The tickets stay."),
             _messages,
-            delete_messages,
+            _delete_messages,
             is_ledger=True,
         ),
         raw_mails=Kind(

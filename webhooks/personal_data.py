@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from callcentre.core.personal_data import SETTINGS, WORK, Data
+from django.db.models import Model
+
+from callcentre.core.personal_data import SETTINGS, WORK, Data, Nothing
 from webhooks import models
 
 
@@ -12,7 +14,7 @@ def _forget_answers(event_ids: Sequence[Any]) -> None:
     models.Attempt.objects.filter(delivery__event__in=event_ids).exclude(answer="").update(answer="")
 
 
-TABLE = {
+TABLE: dict[type[Model], Data | Nothing] = {
     models.Event: Data("payload", redacted=_forget_answers),
     models.Attempt: Data("answer error"),
     **SETTINGS.of(models, "Webhook WebhookChange"),

@@ -107,8 +107,10 @@ class DeletionAdmin(UncountedMixin, JobAdmin):
         return request.user.has_perm(RIGHT) or bool(super().has_view_permission(request, obj))
 
     def found(self, request: HttpRequest, rows: QuerySet[Deletion], text: str) -> QuerySet[Deletion]:
-        found = rows.filter(object_id=text.strip(" #"))
-        return found if found.exists() else rows.filter(actor_name__iexact=text)
+        if not (term := text.strip(" #")):
+            return rows
+        found = rows.filter(object_id=term)
+        return found if found.exists() else rows.filter(actor_name__iexact=term)
 
     def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
         deletion: Deletion = self.job_or_404(request, object_id)

@@ -306,8 +306,8 @@ def _failed_before(row: Retention) -> str:
 
 
 def _next(kind: Kind, row: Retention) -> list[Any]:
-    """Return the keys of the next rows, after the last ones."""
-    rows = kind.free(row.before).order_by("pk")  # type: ignore[arg-type]
+    """Return the keys of the next rows, after the last ones. Those on hold are passed when they are locked."""
+    rows = kind.rows(row.before).order_by("pk")  # type: ignore[arg-type]
     if row.place:
         rows = rows.filter(pk__gt=row.place)
     return list(rows.values_list("pk", flat=True)[: kind.portion])

@@ -242,7 +242,7 @@ def test_a_row_that_cannot_be_deleted_is_passed_and_shown(
     monkeypatch: pytest.MonkeyPatch, admin_client: Any, plain_static: None
 ) -> None:
     bad, *good = [MessageFactory(ticket=a_closed_ticket(OLD), created_at=OLD) for _ in range(4)]
-    delete = KINDS["messages"].delete
+    delete: Any = KINDS["messages"].delete
 
     def failing(ids: Any) -> object:
         if bad.pk in ids:
@@ -306,7 +306,8 @@ def _fields(kind: str) -> dict[str, Any]:
 def test_a_killed_worker_is_followed_by_another_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(4):
         MessageFactory(ticket=a_closed_ticket(OLD), created_at=OLD)
-    delete, deaths = KINDS["messages"].delete, iter([False, True])
+    delete: Any = KINDS["messages"].delete
+    deaths = iter([False, True])
 
     def dying(ids: Any) -> object:
         if next(deaths, False):

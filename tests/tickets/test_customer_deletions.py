@@ -57,7 +57,7 @@ def test_nothing_personal_of_a_customer_is_left_and_calls_keep_what_the_report_c
     assert (deletion.state, len(before) > 15) == ("finished", True)
     # The address stays blocked, as the page says.
     assert (left_of(*PERSONAL), files_on_disk(own_storage)) == ({"tickets_blockedsender": 1}, 0)
-    assert customers.STAYS_BLOCKED in said.remarks
+    assert str(customers.STAYS_BLOCKED) in said.remarks
 
     # The page before and the trace after count the same rows.
     assert {part.model: part.count for part in said.deleted} == deletion.deleted

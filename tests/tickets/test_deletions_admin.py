@@ -102,7 +102,7 @@ def test_the_query_count_of_the_deletion_page_is_constant() -> None:
         for number in range(count):
             a_ticket(f"{count}{number}", customer=customer)
         client = superuser()
-        with few_statements(29):
+        with few_statements(31):
             client.page(page_of(customer, "delete"))
 
 

@@ -1,10 +1,10 @@
 """Deletion of a customer with tickets, chats, notes and recordings. Calls stay, without the person."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -50,7 +50,7 @@ def consequences(customer: Customer) -> Consequences:
             _("Calls keep time, agent, queue and result; number, customer, recording and notes of the topic go.")
         )
     if BlockedSender.objects.filter(entry__in=_addresses(ids)).exists():
-        found.remarks.append(STAYS_BLOCKED)
+        found.remarks.append(str(STAYS_BLOCKED))
     if customer.merged_into_id:
         into = _("The customer was merged into customer %(id)s: tickets, calls and notes are there, and stay.")
         found.remarks.append(into % {"id": customer.merged_into_id})
@@ -111,17 +111,21 @@ def emails_of(ids: Sequence[int]) -> list[str]:
 
 
 def _delete_matters(deletion: Deletion, ids: Sequence[int]) -> None:
-    # Without an order, as the planner would scan the index of the primary key.
-    tickets = Ticket.objects.filter(customer__in=ids).order_by().values_list("pk", flat=True)
-    while found := list(tickets[:BATCH]):
-        for ticket_id in found:
-            with deletion.step() as deleted:
-                delete_ticket(ticket_id, deletion, deleted)
-    chats = Chat.objects.filter(_chats_of(ids)).order_by().values_list("pk", flat=True)
-    while named := list(chats[:BATCH]):
-        for chat_id in named:
-            with deletion.step() as deleted:
-                delete_chat(chat_id, deleted)
+    delete_matters(deletion, Ticket.objects.filter(customer__in=ids), Chat.objects.filter(_chats_of(ids)))
+
+
+def delete_matters(deletion: Deletion, tickets: "QuerySet[Ticket]", chats: "QuerySet[Chat]") -> None:
+    """Delete tickets and chats, one a step."""
+    works: tuple[tuple[QuerySet[Any], Callable[[Any, Counter[str]], object]], ...] = (
+        (tickets, lambda pk, deleted: delete_ticket(pk, deletion, deleted)),
+        (chats, delete_chat),
+    )
+    for rows, delete_row in works:
+        # Without an order, as the planner would scan the index of the primary key.
+        while found := list(rows.order_by().values_list("pk", flat=True)[:BATCH]):
+            for pk in found:
+                with deletion.step() as deleted:
+                    delete_row(pk, deleted)
 
 
 def _delete_rows(ids: Sequence[int], deleted: Counter[str]) -> None:

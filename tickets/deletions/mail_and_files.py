@@ -5,7 +5,6 @@ again.
 """
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import Func, QuerySet, Value
@@ -21,6 +20,8 @@ from tickets import events
 from tickets.models import Dispatch, Message, Rating, ReceivedMail, StoredFile, Ticket, TicketChange
 from tickets.verbs.ticket_row import lock_ticket
 
+# The tables that belong to a message.
+PARTS = (("tickets.storedfile", StoredFile), ("tickets.rating", Rating), ("tickets.dispatch", Dispatch))
 DELETED = gettext_noop("it was deleted by a person")
 
 
@@ -76,7 +77,7 @@ def delete(deletion: Deletion) -> None:
         message_id = mail.message_id
         deletion.count_emptied("tickets.receivedmail", strip(_together(mail)))
         if message_id is not None and ticket_id is not None:
-            deleted.update(_delete_message(message_id))
+            deleted.update(delete_messages(Message.objects.filter(pk=message_id)))
             _report(deletion.actor, ticket_id, "delete_message", message_id)
 
 
@@ -87,23 +88,18 @@ def _together(mail: ReceivedMail) -> QuerySet[ReceivedMail]:
     return ReceivedMail.objects.filter(message=mail.message_id)
 
 
-def _delete_message(message_id: int) -> Counter[str]:
-    files = StoredFile.objects.filter(message=message_id)
-    FileRemoval.add(list(files.values_list("path", flat=True)))
-    deleted = Counter({"tickets.storedfile": files.delete()[0]})
-    deleted["tickets.message"] = Message.objects.filter(pk=message_id).delete()[1].get("tickets.Message", 0)
-    return deleted
-
-
-def delete_messages(ids: Sequence[int]) -> None:
-    """Delete messages with their files, ratings, dispatches and mails; none of the rows is read. Tickets stay."""
-    strip(ReceivedMail.objects.filter(message__in=ids))
+def delete_messages(messages: QuerySet[Message]) -> Counter[str]:
+    """Delete messages, whose mails are stripped, table by table with what belongs to them. None of the rows is read."""
+    ids = messages.order_by().values("pk")
     FileRemoval.add(list(StoredFile.objects.filter(message__in=ids).values_list("path", flat=True)))
-    for model in (StoredFile, Rating, Dispatch):
-        part = model._base_manager.filter(message__in=ids)
-        part._raw_delete(part.db)
-    messages = Message.objects.filter(pk__in=ids)
-    messages._raw_delete(messages.db)
+    counts = {label: delete_at_once(model._base_manager.filter(message__in=ids)) for label, model in PARTS}
+    return Counter({**counts, "tickets.message": delete_at_once(messages)})
+
+
+def delete_at_once(rows: QuerySet[Any]) -> int:
+    """Delete the rows in one statement, without reading them and what refers to them. Return their number."""
+    count: int = rows._raw_delete(rows.db)
+    return count
 
 
 def _report(actor: Actor, ticket_id: int, action: str, message_id: int) -> None:

@@ -5,28 +5,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
-from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval, Part, forget_log_entries
+from callcentre.core.deletions import Busy, Consequences, Deletion, Part, forget_log_entries
 from tickets import events
-from tickets.deletions.mail_and_files import strip
-from tickets.models import (
-    DeadlineNotice,
-    Dispatch,
-    Message,
-    Rating,
-    ReceivedMail,
-    RuleRun,
-    StoredFile,
-    Ticket,
-    TicketChange,
-)
+from tickets.deletions.mail_and_files import PARTS, delete_at_once, delete_messages, strip
+from tickets.models import DeadlineNotice, Dispatch, Message, ReceivedMail, RuleRun, Ticket, TicketChange
 from tickets.verbs.ticket_row import lock_merges
 
-# The tables that belong to a message.
-_PARTS = (("tickets.storedfile", StoredFile), ("tickets.rating", Rating), ("tickets.dispatch", Dispatch))
 _DISCONNECT = """
 UPDATE tickets_ticket SET connected_ids = ARRAY(
   SELECT each FROM unnest(connected_ids) WITH ORDINALITY AS t(each, place) WHERE each <> ALL(%s) ORDER BY place)
@@ -49,7 +37,7 @@ def add_ticket_consequences(found: Consequences, tickets: Any) -> None:
     """Add the rows that a deletion of these tickets deletes; `tickets` is a query of ids. Each count is a query."""
     messages = Message.objects.filter(ticket__in=tickets).order_by()
     found.deleted += [Part("tickets.ticket", tickets.count()), Part("tickets.message", messages.count())]
-    found.deleted += [Part(label, model.objects.filter(message__ticket__in=tickets).count()) for label, model in _PARTS]
+    found.deleted += [Part(label, model.objects.filter(message__ticket__in=tickets).count()) for label, model in PARTS]
     found.deleted.append(Part("tickets.ticketchange", TicketChange.objects.filter(ticket__in=tickets).count()))
     mails = ReceivedMail.objects.filter(message__ticket__in=tickets).count()
     found.emptied.append(Part("tickets.receivedmail", mails))
@@ -94,22 +82,11 @@ def delete_ticket(ticket_id: int, deletion: Deletion, deleted: Counter[str]) -> 
 
 def delete_rows(ids: Sequence[int], connected: Sequence[int]) -> Counter[str]:
     """Delete the rows table by table, and none of them is read."""
-    deleted: Counter[str] = Counter()
-    FileRemoval.add(list(StoredFile.objects.filter(message__ticket__in=ids).values_list("path", flat=True)))
-    messages = Message.objects.filter(ticket__in=ids).values("pk")
-    for label, model in _PARTS:
-        deleted[label] = _delete_at_once(model._base_manager.filter(message__in=messages))
-    deleted["tickets.message"] = _delete_at_once(Message.objects.filter(ticket__in=ids))
+    deleted = delete_messages(Message.objects.filter(ticket__in=ids))
     for rows in (RuleRun.objects.filter(ticket__in=ids), DeadlineNotice.objects.filter(ticket__in=ids)):
-        _delete_at_once(rows)
-    deleted["tickets.ticketchange"] = _delete_at_once(TicketChange.objects.filter(ticket__in=ids))
+        delete_at_once(rows)
+    deleted["tickets.ticketchange"] = delete_at_once(TicketChange.objects.filter(ticket__in=ids))
     with connection.cursor() as cursor:
         cursor.execute(_DISCONNECT, [list(ids), list(connected)])
-    deleted["tickets.ticket"] = _delete_at_once(Ticket.objects.filter(pk__in=ids))
+    deleted["tickets.ticket"] = delete_at_once(Ticket.objects.filter(pk__in=ids))
     return deleted
-
-
-def _delete_at_once(rows: QuerySet[Any]) -> int:
-    """Delete the rows in one statement, without reading them and what refers to them. Return their number."""
-    count: int = rows._raw_delete(rows.db)
-    return count
