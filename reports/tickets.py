@@ -8,8 +8,7 @@ period, the resolution that of the tickets closed in it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
-from functools import lru_cache
+from datetime import datetime
 from itertools import pairwise
 from operator import attrgetter as of
 from typing import Any
@@ -20,7 +19,6 @@ from django.utils.translation import pgettext_lazy
 from callcentre.core.counted import value_of
 from callcentre.core.exporting.formats import Unit
 from callcentre.core.statements import rows_of
-from callcentre.core.times import zone
 from reports.counting import Counting, Source, SubjectRow, figure, in_span
 from reports.description import Entry, Line, Section
 from reports.figures import mean, percent
@@ -28,17 +26,18 @@ from reports.ledgers import array
 from reports.measures import Measure
 from reports.periods import DAY, Aggregation
 from reports.report import Question
-from tickets.models.working_time import open_spans
+from tickets.models.service_level import LEVELS
+from tickets.models.working_time import WorkingTime
 
 # Seconds of half a microsecond: sums of floating-point seconds are compared with whole ones.
 _TINY = "0.0000005"
-# The borders of the opening hours of each queue that has some, opening and closing in turn, and the seconds of working
-# time until each border.
+# The borders of the working time of each service level with a calendar, opening and closing in turn, and the seconds of
+# working time until each border.
 _CALENDAR = """LEFT JOIN (
   SELECT pk, borders::timestamptz[] AS borders, passed::int[] AS passed
-  FROM unnest(%(calendar_queues)s::bigint[], %(calendar_borders)s::text[], %(calendar_passed)s::text[])
+  FROM unnest(%(calendar_levels)s::bigint[], %(calendar_borders)s::text[], %(calendar_passed)s::text[])
     AS c(pk, borders, passed)
-) calendar ON calendar.pk = t.queue_id"""
+) calendar ON calendar.pk = t.service_level_id"""
 
 
 def _working(since: str, until: str) -> str:
@@ -67,7 +66,7 @@ CROSS JOIN LATERAL (SELECT {_working("span.began", "span.ended")} - CASE WHEN {w
 ) END AS taken OFFSET 0) times"""
 
 
-_FROM = "tickets_ticket t JOIN tickets_ticketqueue q ON q.id = t.queue_id"
+_FROM = "tickets_ticket t"
 # An unanswered ticket has waited until now; one that was closed without a response needs none.
 _OPENED = f"""{_FROM} {_CALENDAR} {_timed("t.created_at", "COALESCE(t.first_agent_responded_at, %(now)s)")}"""
 _CLOSED = f"""{_FROM} {_CALENDAR} {_timed("COALESCE(t.targets_began_at, t.created_at)", "t.closed_at")}"""
@@ -96,8 +95,6 @@ _SOURCES = {
     ),
 }
 _IS_ANSWERED = "t.first_agent_responded_at IS NOT NULL"
-_RESPONSE_LIMIT = f"q.first_response_minutes * 60 + {_TINY}"
-_RESOLUTION_LIMIT = f"q.resolution_minutes * 60 + {_TINY}"
 _TAKEN = f"sum(floor(taken + {_TINY}))"
 _IS_OWN = "t.merged_into_id IS NULL"
 
@@ -116,16 +113,16 @@ class TicketRow(SubjectRow):
     responses: int = figure(opened=f"count(*) FILTER (WHERE {_IS_ANSWERED})")
     response_seconds: int = figure(opened=f"{_TAKEN} FILTER (WHERE {_IS_ANSWERED})")
     # Answered in time; and answered with a target, or open beyond it.
-    responses_in_time: int = figure(opened=f"count(*) FILTER (WHERE {_IS_ANSWERED} AND taken <= {_RESPONSE_LIMIT})")
+    responses_in_time: int = figure(opened="count(*) FILTER (WHERE t.first_response_met)")
     responses_due: int = figure(
-        opened=f"""count(*) FILTER (WHERE {_IS_ANSWERED} AND q.first_response_minutes IS NOT NULL
-          OR NOT {_IS_ANSWERED} AND t.closed_at IS NULL AND taken > {_RESPONSE_LIMIT})"""
+        opened=f"""count(*) FILTER (WHERE t.first_response_met IS NOT NULL
+          OR NOT {_IS_ANSWERED} AND t.closed_at IS NULL AND t.response_due_at < %(now)s)"""
     )
     # A merged ticket was not resolved.
     resolutions: int = figure(closed=f"count(*) FILTER (WHERE {_IS_OWN})")
     resolution_seconds: int = figure(closed=f"{_TAKEN} FILTER (WHERE {_IS_OWN})")
-    resolutions_in_time: int = figure(closed=f"count(*) FILTER (WHERE {_IS_OWN} AND taken <= {_RESOLUTION_LIMIT})")
-    resolutions_due: int = figure(closed=f"count(*) FILTER (WHERE {_IS_OWN} AND q.resolution_minutes IS NOT NULL)")
+    resolutions_in_time: int = figure(closed=f"count(*) FILTER (WHERE {_IS_OWN} AND t.resolution_met)")
+    resolutions_due: int = figure(closed=f"count(*) FILTER (WHERE {_IS_OWN} AND t.resolution_met IS NOT NULL)")
 
     @property
     def backlog(self) -> int | None:
@@ -149,42 +146,31 @@ class TicketRow(SubjectRow):
         return percent(self.resolutions_in_time, self.resolutions_due)
 
 
-_HOURS = """
-SELECT queue_id, weekday, opens_at, closes_at FROM tickets_ticketqueuehours
-WHERE queue_id = ANY(%s::bigint[]) ORDER BY queue_id, weekday, opens_at
-"""
-
-
 def _parameters(question: Question) -> dict[str, Any]:
-    queues: dict[int, list[tuple[int, time, time]]] = {}
-    for pk, *hours in rows_of(_HOURS, [array(question.subjects)]):
-        queues.setdefault(pk, []).append((hours[0], hours[1], hours[2]))
     calendars = {}
-    if queues:
+    if levels := [level for level in LEVELS.get() if level.has_calendar]:
         ((first,),) = rows_of("SELECT min(created_at) FROM tickets_ticket")
         days = (first or question.now) - DAY, question.now + DAY
-        calendars = {pk: _calendar(tuple(hours), *(day.date() for day in days)) for pk, hours in queues.items()}
+        calendars = {level.pk: _borders(level.working_time, *days) for level in levels}
     starts = (
         []
         if question.aggregation is Aggregation.HOUR_OF_DAY
         else question.aggregation.borders(question.begin, min(question.end, question.now))
     )
     return {
-        "calendar_queues": array(calendars),
+        "calendar_levels": array(calendars),
         "calendar_borders": [borders for borders, _passed in calendars.values()],
         "calendar_passed": [passed for _borders, passed in calendars.values()],
         "starts": array(start for start in starts if start < min(question.end, question.now)),
     }
 
 
-@lru_cache(maxsize=64)
-def _calendar(hours: tuple[tuple[int, time, time], ...], first: date, last: date) -> tuple[str, str]:
-    """Return the borders of the opening hours of these days, and the seconds until each, as arrays of PostgreSQL."""
-    begin, end = (datetime.combine(day, time(), UTC) for day in (first, last))
+def _borders(working_time: WorkingTime, begin: datetime, end: datetime) -> tuple[str, str]:
+    """Return the borders of the working time of a span, and the seconds until each, as arrays of PostgreSQL."""
     borders: list[datetime] = []
     passed: list[int] = []
     total = 0
-    for opening, closing in open_spans(begin, list(hours), zone()):
+    for opening, closing in working_time.spans(begin):
         if opening >= end:
             break
         length = int((closing - opening).total_seconds())
@@ -271,13 +257,13 @@ MEASURES = [
             may_be_none=True),
     Measure("first_response_met", _RESPONSES, _("within the target in per cent"), PERCENT,
             of("first_response_met"), 93.75,
-            "Tickets opened in the period whose first response was within the target of the queue ÷ those that were"
+            "Tickets opened in the period whose first response was within the target ÷ those that were"
             " answered or are late, in per cent; null without any, and without a target.", may_be_none=True),
     Measure("resolution_average", _RESOLUTIONS, _("average"), SECONDS, of("resolution_average"), 72_000,
             "Seconds until the end, of the tickets closed in the period; null without any.", may_be_none=True),
     Measure("resolution_met", _RESOLUTIONS, _("within the target in per cent"), PERCENT,
             of("resolution_met"), 89.58,
-            "Tickets closed in the period within the target of the queue ÷ all closed ones, in per cent; null without"
+            "Tickets closed in the period within the target ÷ all closed ones, in per cent; null without"
             " any, and without a target.", may_be_none=True),
     Measure("responses", _RESPONSES, _("first responses"), COUNT, of("responses"), is_usual=False, in_api=False),
     Measure("resolutions", _RESOLUTIONS, _("resolved"), COUNT, of("resolutions"), is_usual=False, in_api=False),

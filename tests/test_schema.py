@@ -36,7 +36,7 @@ from tests.telephony.factories import (
     TranscriptionFactory,
     with_phone,
 )
-from tests.tickets.factories import ChatFactory, CustomerFactory, CustomFieldFactory, TicketFactory
+from tests.tickets.factories import ChatFactory, CustomerFactory, CustomFieldFactory, MacroFactory, TicketFactory
 from tests.webhooks.factories import EventFactory, WebhookFactory
 from tickets.models import StoredFile
 
@@ -95,6 +95,7 @@ def demonstrate() -> None:
     CustomFieldFactory(owner="customer", name="loyalty")
     CustomerFactory(pk=77)
     TicketFactory(pk=5012)
+    MacroFactory(pk=1)
 
 
 def keep_small_ids_free() -> None:

@@ -23,11 +23,11 @@ class TicketsConfig(AppConfig):
         },
         "Supervisor": {
             "vc": "receivedmail dispatch",
-            "vacd": "cannedreply",
+            "vacd": "cannedreply rule macro servicelevel businesscalendar calendarhours closedday",
             "vad": "blockedsender",
             "v": (
-                "ticketqueue ticketqueuehours customfield ticketstatus ticketsubstatus ticketcategory rating "
-                "storedfile customerchange"
+                "ticketqueue customfield ticketstatus ticketsubstatus ticketcategory tickettype "
+                "rating storedfile customerchange"
             ),
         },
     }

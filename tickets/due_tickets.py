@@ -4,7 +4,7 @@ Overdue tickets that a person has postponed are apart: their due times go on, an
 """
 
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial, reduce
 from operator import or_
 
@@ -14,10 +14,9 @@ from callcentre.core.scope import ALL, Scope
 from callcentre.core.statements import rows_of
 from callcentre.core.times import zone
 from tickets.models import Ticket, TicketStatus
+from tickets.models.service_level import SOON
 from tickets.models.ticket import RESPONSE_IS_OWED
 
-# A ticket is due soon within this time.
-SOON = timedelta(hours=1)
 LATE, POSTPONED, SOON_DUE = "late", "postponed", "soon"
 _IS_POSTPONED = Q(status__kind=TicketStatus.Kind.POSTPONED)
 

@@ -1,11 +1,13 @@
 """The events of tickets, customers and chats: each function records one with its payload."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from callcentre.core.times import minute
 from webhooks import outbox
 from webhooks.event_types import EventType
 
@@ -54,6 +56,15 @@ def ticket_updated(ticket: "Ticket") -> None:
 message_received = partial(_ticket, EventType.TICKET_MESSAGE_RECEIVED)
 agent_responded = partial(_ticket, EventType.TICKET_AGENT_RESPONDED)
 ticket_commented = partial(_ticket, EventType.TICKET_COMMENTED)
+
+
+def _deadline(event: EventType, ticket: "Ticket", deadline: str, due_at: datetime) -> None:
+    """Record that the response or the resolution is due soon, or was missed."""
+    _ticket(event, ticket, deadline=deadline, due_at=minute(due_at))
+
+
+deadline_soon = partial(_deadline, EventType.TICKET_DEADLINE_SOON)
+deadline_missed = partial(_deadline, EventType.TICKET_DEADLINE_MISSED)
 ticket_deleted = partial(_ticket, EventType.TICKET_DELETED)
 
 

@@ -112,8 +112,8 @@ TABLE: dict[type[Model], Data | Nothing] = {
     models.Company: Nothing("organisations"),
     **SETTINGS.of(
         models,
-        "MailboxGrant CustomField CustomerSettings TicketStatus TicketSubstatus TicketCategory TicketQueueHours "
-        "CannedReply Marketplace",
+        "MailboxGrant CustomField CustomerSettings TicketStatus TicketSubstatus TicketCategory TicketType Rule Macro "
+        "BusinessCalendar CalendarHours ClosedDay ServiceLevel CannedReply Marketplace",
     ),
-    **WORK.of(models, "MailboxTest TicketCount"),
+    **WORK.of(models, "MailboxTest TicketCount RuleRun DeadlineNotice AutomationState"),
 }

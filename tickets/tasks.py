@@ -3,8 +3,8 @@ from celery import shared_task
 from callcentre.core.enqueue import enqueue
 from tickets import pruning
 from tickets.mail import dispatcher, intake, mailbox_connection, mailbox_poll, oauth
-from tickets.models import MailboxTest, TicketQueue
-from tickets.verbs import due_times, received_mails
+from tickets.models import MailboxTest, Rule, TicketQueue
+from tickets.verbs import automation, due_times, received_mails, service_levels
 
 
 @shared_task(name="tickets.dispatch")
@@ -54,6 +54,32 @@ def process_mail(pk: int) -> None:
 def sweep_answers() -> None:
     """End the response targets of tickets whose customers were answered in a call or chat."""
     due_times.end_answered_targets()
+
+
+@shared_task(name="tickets.sweep_rules")
+def sweep_rules() -> None:
+    """Enqueue the rules of time."""
+    for pk in Rule.objects.filter(is_active=True).exclude(anchor="").values_list("pk", flat=True):
+        enqueue("tickets.run_rule", pk)
+
+
+@shared_task(name="tickets.tell_deadlines")
+def tell_deadlines() -> None:
+    """Tell of tickets that are due soon, or overdue."""
+    service_levels.tell_deadlines()
+
+
+@shared_task(name="tickets.compute_open_tickets")
+def compute_open_tickets() -> None:
+    """Compute due times anew after a change of a service level or a calendar."""
+    service_levels.compute_open_tickets()
+
+
+@shared_task(name="tickets.run_rule")
+def run_rule(pk: int) -> None:
+    """Run one rule of time for the tickets whose time has come."""
+    for rule in Rule.objects.filter(pk=pk, is_active=True).exclude(anchor=""):
+        automation.run_due(rule)
 
 
 @shared_task(name="tickets.prune_files")

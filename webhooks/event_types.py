@@ -24,6 +24,8 @@ class EventType(models.TextChoices):
     TICKET_MESSAGE_RECEIVED = "TICKET_MESSAGE_RECEIVED", _("A customer writes in a ticket.")
     TICKET_AGENT_RESPONDED = "TICKET_AGENT_RESPONDED", _("An agent replies in a ticket.")
     TICKET_COMMENTED = "TICKET_COMMENTED", _("An agent comments on a ticket.")
+    TICKET_DEADLINE_SOON = "TICKET_DEADLINE_SOON", _("A ticket is due within the hour.")
+    TICKET_DEADLINE_MISSED = "TICKET_DEADLINE_MISSED", _("A ticket is overdue.")
     TICKET_DELETED = "TICKET_DELETED", _("A ticket is deleted.")
     AGENT_RINGING = "AGENT_RINGING", _("The phone of an agent rings.")
     SCREEN_POP = "SCREEN_POP", _("Another program is to show its page of a call to the agent.")
@@ -125,6 +127,8 @@ EXAMPLES: dict[EventType, dict[str, Any]] = {
     EventType.TICKET_MESSAGE_RECEIVED: {**_TICKET, "message_id": 9001},
     EventType.TICKET_AGENT_RESPONDED: {**_TICKET, "message_id": 9002},
     EventType.TICKET_COMMENTED: {**_TICKET, "message_id": 9003},
+    EventType.TICKET_DEADLINE_SOON: {**_TICKET, "deadline": "response", "due_at": "2026-11-20 10:15"},
+    EventType.TICKET_DEADLINE_MISSED: {**_TICKET, "deadline": "resolution", "due_at": "2026-11-20 10:15"},
     EventType.TICKET_DELETED: _TICKET,
     EventType.AGENT_RINGING: _CALL,
     EventType.SCREEN_POP: {

@@ -86,7 +86,6 @@ class AuditLogAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     search_fields = ("actor_name", "object_name", "object_id__exact", "actor_address__startswith")
     search_help_text = _("Name or address of the person, name or id of the object")
     fields = ("at", "actor", "actor_address", "what", "about", "details")
-    readonly_fields = fields
     action_labels = {"delete": _("deleted")} | dict(AuditAction.choices)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:

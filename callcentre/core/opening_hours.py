@@ -35,6 +35,26 @@ class HoursApart(ExclusionConstraint):
         """Skip: the form set and the database check this."""
 
 
+def hours_constraints(owner: str) -> list[models.BaseConstraint]:
+    """Return the rules of hours whose owner is this foreign key."""
+    return [
+        models.CheckConstraint(
+            name="%(class)s_open_before_they_close",
+            condition=Q(opens_at__lt=F("closes_at")) | Q(closes_at="00:00"),
+            violation_error_message=_("It opens before it closes."),
+        ),
+        HoursApart(
+            name="%(class)s_do_not_overlap",
+            expressions=[
+                (owner, RangeOperators.EQUAL),
+                ("weekday", RangeOperators.EQUAL),
+                (_Seconds(), RangeOperators.OVERLAPS),
+            ],
+            deferrable=Deferrable.DEFERRED,
+        ),
+    ]
+
+
 class WeeklyHours(models.Model):
     """A span of opening hours on a day of the week, in local time."""
 
@@ -59,22 +79,7 @@ class WeeklyHours(models.Model):
         verbose_name = _("opening hours")
         verbose_name_plural = _("opening hours")
         ordering = ["weekday", "opens_at", "id"]
-        constraints = [
-            models.CheckConstraint(
-                name="%(class)s_open_before_they_close",
-                condition=Q(opens_at__lt=F("closes_at")) | Q(closes_at="00:00"),
-                violation_error_message=_("It opens before it closes."),
-            ),
-            HoursApart(
-                name="%(class)s_do_not_overlap",
-                expressions=[
-                    ("queue", RangeOperators.EQUAL),
-                    ("weekday", RangeOperators.EQUAL),
-                    (_Seconds(), RangeOperators.OVERLAPS),
-                ],
-                deferrable=Deferrable.DEFERRED,
-            ),
-        ]
+        constraints = hours_constraints("queue")
 
     def __str__(self) -> str:
         return f"{self.get_weekday_display()} {self.opens_at:%H:%M}–{self.closes_at:%H:%M}"

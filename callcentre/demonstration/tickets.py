@@ -15,6 +15,8 @@ from telephony.models import Agent, Connection, Queue
 from tickets.file_storage import store
 from tickets.mail_ids import new_header_id
 from tickets.models import (
+    BusinessCalendar,
+    CalendarHours,
     CannedReply,
     Chat,
     ChatMessage,
@@ -23,16 +25,19 @@ from tickets.models import (
     CustomerNumber,
     CustomField,
     Dispatch,
+    Macro,
     Message,
     Rating,
+    Rule,
+    ServiceLevel,
     StoredFile,
     Ticket,
     TicketCategory,
     TicketChange,
     TicketQueue,
-    TicketQueueHours,
     TicketStatus,
     TicketSubstatus,
+    TicketType,
 )
 from tickets.models.ticket import REPLY_SOURCES
 from tickets.verbs.customers import create_customer
@@ -86,11 +91,14 @@ def seed() -> None:
     given = data("tickets")
     agents = list(Agent.objects.filter(login__in=[f"agent{n}" for n in range(1, 6)]).order_by("login"))
     fields = add(CustomField, given["custom_fields"], owner=CustomField.Owner.TICKET)
+    _service_level()
     queues = [_queue(name, address) for name, address in given["queues"].items()]
     add(TicketCategory, [{"name": name} for name in sorted({matter["category"] for matter in given["matters"]})])
     for kind, rows in given["substatuses"].items():
         add(TicketSubstatus, rows, status=status_of_kind(Kind(kind)))
     add(CannedReply, given["canned_replies"])
+    for model, rows in ((TicketType, "types"), (Macro, "macros"), (Rule, "rules")):
+        add(model, given[rows])
     companies = add(Company, given["companies"])
     customers = [_customer(number, name, companies) for number, name in enumerate(given["customers"], start=1)]
     if not Ticket.objects.exists():
@@ -100,20 +108,32 @@ def seed() -> None:
 
 
 def _queue(name: str, address: str) -> TicketQueue:
-    """Create a queue that responds on weekdays within four hours and resolves within three days."""
+    """Create a queue with its address."""
     if (queue := TicketQueue.objects.filter(name=name).first()) is None:
         queue = TicketQueue.objects.create(
             name=name,
             address=address,
             sender_name=name,
             signature=f"<p>Kind regards<br>{name}</p>",
-            first_response_minutes=240,
-            resolution_minutes=3 * 600,
-        )
-        TicketQueueHours.objects.bulk_create(
-            TicketQueueHours(queue=queue, weekday=day, opens_at=time(8), closes_at=time(18)) for day in range(1, 6)
         )
     return queue
+
+
+def _service_level() -> None:
+    """Create a level that responds on weekdays within four hours and resolves within three days."""
+    if ServiceLevel.objects.exists():
+        return
+    calendar = BusinessCalendar.objects.create(name="Office", country="PL")
+    CalendarHours.objects.bulk_create(
+        CalendarHours(calendar=calendar, weekday=day, opens_at=time(8), closes_at=time(18)) for day in range(1, 6)
+    )
+    ServiceLevel.objects.create(
+        name="Standard",
+        calendar=calendar,
+        first_response_minutes=240,
+        next_response_minutes=240,
+        resolution_minutes=3 * 600,
+    )
 
 
 def _customer(number: int, name: list[str], companies: list[Company]) -> Customer:

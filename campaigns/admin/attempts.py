@@ -139,7 +139,6 @@ class AttemptAdmin(UncountedMixin, ReadOnlyAdmin):
         *("campaign_code", "record_id", "phone_number", "mode", "agent", "connection_uid"),
         *("dialled_at", "answered_at", "joined_at", "ended_at", "outcome", "zone", "rule_shown", "figures"),
     )
-    readonly_fields = fields
 
     def get_urls(self) -> list[URLPattern]:
         return [self.url_to("download/", self.download_view, "download"), *super().get_urls()]

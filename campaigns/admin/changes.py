@@ -21,7 +21,6 @@ class RecordChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     list_display = ("at", "record_link", "campaign", "what", "from_to", "who")
     list_display_links = ("at",)
     fields = ("at", "record_link", "campaign", "what", "from_to", "details", "who")
-    readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RecordChange]:
         # No join: the table is larger than that of records, and a record may be deleted.

@@ -289,7 +289,6 @@ class RecordOfferAdmin(UncountedMixin, ReadOnlyAdmin):
     list_select_related = ("agent", "campaign")
     list_filter = (("agent", AutocompleteSelectFilter), ("campaign", AutocompleteSelectFilter))
     fields = ("agent", "campaign", "record", "offered_at", "expires_at", "ended_at", "end_shown", "reason")
-    readonly_fields = fields
 
     end_shown = column(lambda offer: offer.get_end_display() or _("open"), description=_("end"))
 

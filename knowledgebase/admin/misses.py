@@ -45,7 +45,6 @@ class SearchMissAdmin(ReadOnlyAdmin):
     list_select_related = ("catalog",)
     search_fields = ("query",)
     fields = ("query", "catalog", "count", "first_at", "last_at")
-    readonly_fields = fields
     has_own_history = True  # read-only: Django's history would be empty
     actions = ("dismiss",)
     has_dismiss_permission = needs("knowledgebase.delete_searchmiss")

@@ -83,7 +83,6 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
     search_help_text = _("Id of an article")
     list_select_related = ("article",)
     fields = ("article_title", "number", "state_in_words", "created_at", "actor_name", "removed_summary", "shown")
-    readonly_fields = fields
     has_own_history = True  # read-only: Django's history would be empty
     actions_detail = ("compare", "restore")
     has_restore_permission = needs("knowledgebase.change_article")

@@ -30,7 +30,7 @@ from telephony.numbers import comparable, is_number
 
 class AgentSkillInline(Inline):
     tab = True
-    model = models.AgentSkill
+    model: Any = models.AgentSkill
     fields = ("skill", "level")
     autocomplete_fields = ("skill",)
     verbose_name_plural = _("skills")

@@ -22,7 +22,6 @@ from telephony.calls import (
     inbound,
     legs,
     lines,
-    outbound,
     placement,
     switch_requests,
     transfers,
@@ -131,7 +130,7 @@ def picked_up(connection: Connection, leg: Leg, at: datetime) -> None:
     elif connection.waiting_since:
         inbound.agent_up(connection, leg, at)
     else:
-        outbound.agent_up(connection, leg, at)
+        placement.agent_up(connection, leg, at)
 
 
 def ended(channel_id: str, at: datetime, cause: int | None, tech_cause: str = "", cause_text: str = "") -> None:
@@ -179,7 +178,7 @@ def hung_up(connection: Connection, leg: Leg, at: datetime) -> None:
     elif connection.waiting_since:
         failed_transfers.agent_ended(connection, leg, at)
     elif leg.line is None or not dialler_calls.match_again(connection, at):
-        outbound.agent_ended(connection, leg, at)
+        placement.agent_ended(connection, leg, at)
 
 
 def hang_up_lost(number: str, at: datetime) -> None:

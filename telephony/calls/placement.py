@@ -1,4 +1,6 @@
-"""Placement of requested calls, each at most once: the row is committed as being placed before the switch is asked.
+"""Outbound calls: the agent's phone rings first, then the customer's; then both talk in one bridge.
+
+A requested call is placed at most once: the row is committed as being placed before the switch is asked.
 
 If a worker dies in between, the agent's leg stays ASKED. The listener compares it with the switch's channels
 (telephony.calls.reconciliation) and continues the call or ends it. The request is never repeated.
@@ -15,15 +17,25 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.advisory_locks import lock_until_commit
+from callcentre.core.changes import store
 from callcentre.core.statements import row_of, rows_of
 from telephony import causes, events
-from telephony.calls import legs, lines, outbound, switch_requests
+from telephony.calls import campaign_hooks, dialler_calls, legs, lines, switch_requests
+from telephony.calls.offers import CALL_REJECTED, NO_ANSWER, NO_USER_RESPONDING, USER_BUSY
 from telephony.channels import channel_id
 from telephony.customers import customer_of
 from telephony.leader_election import IS_CONNECTED, is_connected
 from telephony.models import Agent, Connection, Leg
 from telephony.models.connection import LINE_IS_READY, PHONE_IS_IN_CALL
 from telephony.verbs import presence
+
+Disposition, Party, State = Connection.Disposition, Connection.Party, Connection.State
+
+_DISPOSITIONS = {
+    USER_BUSY: Disposition.BUSY,
+    NO_USER_RESPONDING: Disposition.NO_ANSWER,
+    NO_ANSWER: Disposition.NO_ANSWER,
+}
 
 # Older calls were not placed by their own task.
 OVERDUE_SECONDS = 1.0
@@ -114,14 +126,12 @@ def _call_by_line(pk: int, now: datetime) -> None:
     at = legs.instant(connection, now)
     leg = lines.attach(connection, connection.agent, Leg.Role.AGENT, at, is_joined=True)
     if leg:
-        outbound.agent_up(connection, leg, at)
+        agent_up(connection, leg, at)
 
 
 def _rings_line(pk: int, now: datetime) -> bool:
     """Ring the agent's phone for a standing line, for which the call waits. Return whether it does."""
-    waiting = Connection.objects.filter(
-        pk=pk, state=Connection.State.QUEUED, place_until__gte=now, agent__has_line=True
-    )
+    waiting = Connection.objects.filter(pk=pk, state=State.QUEUED, place_until__gte=now, agent__has_line=True)
     agent_id = waiting.values_list("agent", flat=True).first()
     return bool(agent_id and lines.begin_for_call(agent_id))
 
@@ -129,11 +139,11 @@ def _rings_line(pk: int, now: datetime) -> bool:
 @transaction.atomic
 def end_oldest_queued(agent_id: int, at: datetime, cause: int | None, cause_text: str) -> None:
     """End the oldest call that waits for the agent's line, which was not picked up."""
-    calls = Connection.objects.filter(agent=agent_id, state=Connection.State.QUEUED).order_by("id")
+    calls = Connection.objects.filter(agent=agent_id, state=State.QUEUED).order_by("id")
     pk = calls.values_list("pk", flat=True).first()
     connection = legs.lock(pk) if pk else None
-    if connection and connection.state == Connection.State.QUEUED:
-        failed, party, at = Connection.Disposition.FAILED, Connection.Party.AGENT, legs.instant(connection, at)
+    if connection and connection.state == State.QUEUED:
+        failed, party, at = Disposition.FAILED, Party.AGENT, legs.instant(connection, at)
         legs.end(connection, at, failed, cause=cause, cause_text=cause_text, hung_up_by=party)
 
 
@@ -150,18 +160,18 @@ def _claimed(pk: int, now: datetime) -> Connection | None:
 
 
 def _give_up_late(pk: int, now: datetime) -> None:
-    late = Connection.objects.filter(pk=pk, state=Connection.State.QUEUED, place_until__lt=now)
+    late = Connection.objects.filter(pk=pk, state=State.QUEUED, place_until__lt=now)
     connection = legs.lock(pk) if late.exists() else None
-    if connection and connection.state == Connection.State.QUEUED:
+    if connection and connection.state == State.QUEUED:
         cause, reason = OUT_OF_ORDER, causes.NO_CONNECTION
         if is_connected():
             cause, reason = (NO_CIRCUIT, causes.NO_LINE) if _has_limits() else (TEMPORARY_FAILURE, causes.NOT_TRIED)
-        failed, party, at = Connection.Disposition.FAILED, Connection.Party.SYSTEM, legs.instant(connection, now)
+        failed, party, at = Disposition.FAILED, Party.SYSTEM, legs.instant(connection, now)
         legs.end(connection, at, failed, cause=cause, cause_text=reason, hung_up_by=party)
 
 
 def queued() -> list[int]:
-    calls = Connection.objects.filter(state=Connection.State.QUEUED).order_by("created_at", "id")
+    calls = Connection.objects.filter(state=State.QUEUED).order_by("created_at", "id")
     return list(calls.values_list("pk", flat=True))
 
 
@@ -180,7 +190,7 @@ def is_line_free() -> bool:
     if not _has_limits():
         return True
     lock_until_commit(_LOCK_SPACE)
-    placed_ones = Connection.objects.open().exclude(state=Connection.State.QUEUED)
+    placed_ones = Connection.objects.open().exclude(state=State.QUEUED)
     if settings.TRUNK_LIMIT and placed_ones.count() >= settings.TRUNK_LIMIT:
         return False
     if settings.CALLS_PER_SECOND:
@@ -188,3 +198,61 @@ def is_line_free() -> bool:
         placed = row_of(_PLACED, [second - timedelta(seconds=settings.PLACE_LIMIT_SECONDS), second])
         return bool(placed[0] < settings.CALLS_PER_SECOND)
     return True
+
+
+def agent_up(connection: Connection, leg: Leg, at: datetime) -> None:
+    """Call the customer: the agent has picked up. In a dialler's call the agent stays ringing until the answer."""
+    if connection.state != State.ORIGINATING:
+        return
+    store(connection, state=State.DIALLING)
+    if connection.agent and not connection.campaign_code:
+        presence.talk(connection.agent, connection, at)
+    customer = legs.add_leg(connection, Leg.Role.CUSTOMER, connection.dst_number, at)
+    switch_requests.call_number(customer, connection.caller_id, settings.RING_SECONDS)
+
+
+def customer_up(connection: Connection, leg: Leg, at: datetime, heard_at: datetime) -> None:
+    """Join agent and customer, who has picked up at `heard_at`; detect machines first, if the campaign does."""
+    if connection.state != State.DIALLING:
+        return
+    connection.ring_seconds = rang(leg, at)
+    if campaign_hooks.of(connection).answered(connection, heard_at):
+        store(connection, state=State.DETECTING, ring_seconds=connection.ring_seconds)
+        switch_requests.send("detect", leg.channel_id)
+    else:
+        dialler_calls.person_answered(connection, leg, at)
+
+
+def agent_ended(connection: Connection, leg: Leg, at: datetime) -> None:
+    """End the call: the agent did not pick up, has hung up, or has a dead phone."""
+    if dialler_calls.drop_unheard(connection, leg, at) or legs.await_phone(connection, leg, at):
+        return
+    customer = connection.leg_of(Leg.Role.CUSTOMER)
+    if customer and not connection.answered_at:
+        connection.ring_seconds = rang(customer, at)
+    legs.end_with_leg(connection, leg, at, Disposition.FAILED, Party.AGENT)
+
+
+def customer_ended(connection: Connection, leg: Leg, at: datetime) -> None:
+    """End the call: the customer has hung up, or could not be reached."""
+    if leg.up_at:
+        hung_up_by = Party.CUSTOMER
+    else:
+        connection.ring_seconds = rang(leg, at)
+        hung_up_by = Party.CUSTOMER if leg.cause in (USER_BUSY, CALL_REJECTED) else Party.SYSTEM
+    legs.end_with_leg(connection, leg, at, _failure(leg), hung_up_by)
+
+
+def _failure(leg: Leg) -> str:
+    """Return the result for a phone that was not picked up. Without a cause, one that rang did not answer."""
+    if leg.cause is None and leg.ringing_at:
+        return Disposition.NO_ANSWER
+    return _DISPOSITIONS.get(leg.cause or 0, Disposition.FAILED)
+
+
+def rang(leg: Leg, until: datetime) -> int:
+    """Return the whole seconds for which the phone rang, at most the limit even if the end was noticed later."""
+    if leg.ringing_at is None:
+        return 0
+    seconds = int((until - leg.ringing_at.replace(microsecond=0)).total_seconds())
+    return min(max(seconds, 0), settings.RING_SECONDS)

@@ -21,7 +21,7 @@ from telephony.calls import (
     inbound,
     legs,
     line_events,
-    outbound,
+    placement,
     supervision,
     switch_requests,
 )
@@ -150,7 +150,7 @@ def up(channel_id: str, at: datetime) -> None:
         if leg.role == Role.CUSTOMER and connection.state == Connection.State.ENDED:
             campaign_hooks.of(connection).answered_late(connection, heard_at)
     elif leg.role == Role.CUSTOMER:
-        outbound.customer_up(connection, leg, at, heard_at)
+        placement.customer_up(connection, leg, at, heard_at)
     else:
         line_events.picked_up(connection, leg, at)
 
@@ -172,7 +172,7 @@ def ended(channel_id: str, at: datetime, cause: int | None, tech_cause: str = ""
     elif connection.waiting_since:  # it came in for a queue or was transferred to one
         inbound.customer_ended(connection, leg, at)
     else:
-        outbound.customer_ended(connection, leg, at)
+        placement.customer_ended(connection, leg, at)
 
 
 def refused_legs() -> list[tuple[int, str]]:

@@ -141,6 +141,7 @@ class TopicField(TimestampedModel):
         return self.name
 
     def delete(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse: calls have values of the field."""
         raise ValidationError(_("A field is made inactive, not deleted: calls have values of it."))
 
     def read(self, text: str) -> str:

@@ -54,12 +54,12 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What the switch reports."""
+    """A report of the switch."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelEvent(Event):
-    """What happens to a channel."""
+    """A report about a channel."""
 
     channel_id: str
     at: datetime
@@ -67,7 +67,7 @@ class ChannelEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class PhoneEvent(Event):
-    """What happens to the phone with this SIP number."""
+    """A report about the phone with this SIP number."""
 
     number: str
     at: datetime

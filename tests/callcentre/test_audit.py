@@ -1,6 +1,5 @@
 """The audit log: each change of what people edit, with the person, the time and the address."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +9,7 @@ from django.contrib import admin
 from django.contrib.auth.models import Group, Permission
 from django.db import connection, transaction
 from django.db.models import DO_NOTHING, BinaryField
-from django.test import Client, RequestFactory
+from django.test import RequestFactory
 from django.utils import timezone
 
 from callcentre.core import audit_schema
@@ -25,7 +24,7 @@ from campaigns.verbs.records import remove_record
 from knowledgebase.verbs.articles import create_article, delete_article
 from telephony.models import AgentGroup, Pause
 from tests.campaigns.factories import CampaignFactory, RecordFactory
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.knowledgebase.factories import ArticleFactory, CategoryFactory
 from tests.telephony.factories import AgentFactory, QueueFactory, TransferShortcutFactory
 from webhooks.retention import purge
@@ -46,7 +45,7 @@ def entries_of(row: Any) -> list[AuditEntry]:
     return list(AuditEntry.objects.filter(model=row._meta.label_lower, object_id=str(row.pk)).order_by("id"))
 
 
-def test_log_names_the_person_and_the_values_of_each_change() -> None:
+def test_log_names_the_person_and_the_values_of_each_change():
     pause = Pause.objects.create(name="Lunch")
     pause.save()
     pause.name = "Break"
@@ -63,7 +62,7 @@ def test_log_names_the_person_and_the_values_of_each_change() -> None:
     assert deleted.changes["name"] == ["Break", None]
 
 
-def test_secrets_are_named_and_not_shown_and_a_part_is_logged_with_its_owner() -> None:
+def test_secrets_are_named_and_not_shown_and_a_part_is_logged_with_its_owner():
     user = User.objects.create_user("anna", password="a long password")
     before = len(entries_of(user))
     user.set_password("another password")
@@ -76,13 +75,13 @@ def test_secrets_are_named_and_not_shown_and_a_part_is_logged_with_its_owner() -
     assert part.changes == {"group_id": [None, group.pk]}
 
 
-def test_bulk_work_makes_no_entry_for_each_row() -> None:
+def test_bulk_work_makes_no_entry_for_each_row():
     with acting(Actor("import", 5, "numbers.csv"), None, is_bulk=True):
         DoNotCall.objects.create(number="+48221234567", phone_number="+48221234567")
     assert not AuditEntry.objects.filter(model="campaigns.donotcall").exists()
 
 
-def test_change_by_api_or_page_names_the_sender_and_the_address(api: ApiClient, admin_client: Client) -> None:
+def test_change_by_api_or_page_names_the_sender_and_the_address(api, admin_client):
     campaign = CampaignFactory()
     api.put(f"/api/outbounds/{campaign.code}", {"name": "Spring"}, REMOTE_ADDR="192.0.2.7")
     admin_client.post("/admin/telephony/agentgroup/add/", {"name": "North"}, REMOTE_ADDR="2001:db8::7")
@@ -93,7 +92,7 @@ def test_change_by_api_or_page_names_the_sender_and_the_address(api: ApiClient, 
     assert (entry.actor_kind, entry.actor_name, entry.actor_address) == ("user", "admin", "2001:db8::7")
 
 
-def test_log_shows_entries_and_histories_together(admin_client: Client) -> None:
+def test_log_shows_entries_and_histories_together(admin_client):
     user, _secret = ApiUser.create(ACTOR, "shop")
     Pause.objects.create(name="Lunch")
     labels = AuditLog.objects.exclude(model="callcentre.user").values_list("model", "action")
@@ -103,7 +102,7 @@ def test_log_shows_entries_and_histories_together(admin_client: Client) -> None:
     assert "tester" in admin_client.get(f"/admin/callcentre/auditlog/{entry.pk}/change/").content.decode()
 
 
-def test_everything_that_people_edit_is_logged() -> None:
+def test_everything_that_people_edit_is_logged():
     """Each model that a page of the admin can add, change or delete has a trigger or a history of its own."""
     own = {*histories(), *(each.related_model for model in histories() for each in model._meta.fields)}
     edited = {
@@ -127,7 +126,7 @@ def _can_be_edited(model_admin: Any) -> bool:
     )
 
 
-def test_schema_is_as_the_models_declare() -> None:
+def test_schema_is_as_the_models_declare():
     with connection.execute_wrapper(_refuse_changes):
         audit_schema.install()
 
@@ -137,7 +136,7 @@ def _refuse_changes(execute: Any, sql: str, *rest: Any) -> Any:
     return execute(sql, *rest)
 
 
-def test_list_shows_the_newest_first_with_the_names_of_fields(admin_client: Client) -> None:
+def test_list_shows_the_newest_first_with_the_names_of_fields(admin_client):
     pause = Pause.objects.create(name="Lunch")
     pause.name = "Break"
     pause.save()
@@ -160,7 +159,7 @@ def test_list_shows_the_newest_first_with_the_names_of_fields(admin_client: Clie
         ("object=tickets.ticket:nonsense", 0),
     ],
 )
-def test_list_is_filtered_and_searched(admin_client: Client, parameters: str, count: int) -> None:
+def test_list_is_filtered_and_searched(admin_client, parameters, count):
     with acting(ACTOR, "192.0.2.7"):
         Pause.objects.create(name="Lunch")
     answer = admin_client.get(f"/admin/callcentre/auditlog/?{parameters}")
@@ -168,12 +167,12 @@ def test_list_is_filtered_and_searched(admin_client: Client, parameters: str, co
 
 
 @pytest.mark.parametrize("pk", ["nonsense", "telephony.pause-x", "a.b-99999999999999999999", "-1"])
-def test_entry_that_does_not_exist(admin_client: Client, pk: str) -> None:
+def test_entry_that_does_not_exist(admin_client, pk):
     assert admin_client.get(f"/admin/callcentre/auditlog/{pk}/change/").status_code == 302
 
 
 @pytest.mark.slow("hashes passwords")
-def test_log_in_and_refused_log_in_are_logged(client: Client) -> None:
+def test_log_in_and_refused_log_in_are_logged(client):
     User.objects.create_user("anna", password="right", is_staff=True)
     for password in ("wrong", "wrong", "right"):
         client.post("/admin/login/", {"username": "anna", "password": password}, REMOTE_ADDR="192.0.2.7")
@@ -186,7 +185,7 @@ def test_log_in_and_refused_log_in_are_logged(client: Client) -> None:
     ]
 
 
-def test_changes_name_the_rows_that_they_refer_to(admin_client: Client) -> None:
+def test_changes_name_the_rows_that_they_refer_to(admin_client):
     queue, user = QueueFactory(name="Sales"), User.objects.create_user("anna")
     group = Group.objects.create(name="Night shift")
     user.groups.add(group)
@@ -205,7 +204,7 @@ def test_changes_name_the_rows_that_they_refer_to(admin_client: Client) -> None:
     assert f"group: {entry.changes['group_id'][1]}" in admin_client.get("/admin/callcentre/auditlog/").content.decode()
 
 
-def test_a_password_typed_as_a_login_is_not_logged(client: Client) -> None:
+def test_a_password_typed_as_a_login_is_not_logged(client):
     client.post("/admin/login/", {"username": "MySecretPw-99", "password": "anna"}, REMOTE_ADDR="192.0.2.7")
 
     entry = AuditEntry.objects.get(action="log_in_refused")
@@ -214,7 +213,7 @@ def test_a_password_typed_as_a_login_is_not_logged(client: Client) -> None:
 
 
 @pytest.mark.parametrize("realm", Lockout.Realm.values)
-def test_a_password_typed_as_a_login_is_not_logged_when_it_is_locked_out(realm: str, admin_client: Client) -> None:
+def test_a_password_typed_as_a_login_is_not_logged_when_it_is_locked_out(realm, admin_client):
     for _attempt in range(settings.LOGIN_FAILURES_PER_LOGIN):
         count_failure(realm, "MySecretPw-99", "192.0.2.7")
 
@@ -230,7 +229,7 @@ def test_a_password_typed_as_a_login_is_not_logged_when_it_is_locked_out(realm: 
     ("realm", "create"),
     [("admin", lambda: User.objects.create_user("anna")), ("api", lambda: ApiUser.create(ACTOR, "anna")[0])],
 )
-def test_the_log_of_a_person_or_program_has_their_lockouts(realm: str, create: Callable[[], Any]) -> None:
+def test_the_log_of_a_person_or_program_has_their_lockouts(realm, create):
     account = create()
 
     for _attempt in range(settings.LOGIN_FAILURES_PER_LOGIN):
@@ -245,7 +244,7 @@ def test_the_log_of_a_person_or_program_has_their_lockouts(realm: str, create: C
     assert (entry.actor_kind, entry.changes) == ("system", {"address": [None, "192.0.2.7"]})
 
 
-def test_a_stronger_hash_of_the_same_password_is_no_edit(client: Client, settings: Any) -> None:
+def test_a_stronger_hash_of_the_same_password_is_no_edit(client, settings):
     names = ("MD5PasswordHasher", "ScryptPasswordHasher")
     weak, strong = (f"django.contrib.auth.hashers.{name}" for name in names)
     settings.PASSWORD_HASHERS = [weak]
@@ -259,7 +258,7 @@ def test_a_stronger_hash_of_the_same_password_is_no_edit(client: Client, setting
     assert [entry.action for entry in entries_of(user)[before:]] == ["log_in"]
 
 
-def test_contents_of_files_are_not_logged() -> None:
+def test_contents_of_files_are_not_logged():
     empty = TransferShortcutFactory(icon=b"")
     shortcut = TransferShortcutFactory(icon=b"\x89PNG")
     shortcut.icon = b"\x89PNG2"
@@ -271,7 +270,7 @@ def test_contents_of_files_are_not_logged() -> None:
     assert "icon" not in entries_of(empty)[0].changes
 
 
-def test_old_entries_are_pruned() -> None:
+def test_old_entries_are_pruned():
     Pause.objects.create(name="Lunch")
     AuditEntry.objects.update(at=timezone.now() - settings.AUDIT_RETENTION - timedelta(days=1))
     Pause.objects.create(name="Training")
@@ -279,7 +278,7 @@ def test_old_entries_are_pruned() -> None:
     assert list(AuditEntry.objects.values_list("object_name", flat=True)) == ["Training"]
 
 
-def test_agents_are_named_with_login_and_surname() -> None:
+def test_agents_are_named_with_login_and_surname():
     agent = AgentFactory(login="anna", name="Anna", surname="Kowalska")
     nameless = AgentFactory(login="b7", name="", surname="")
     record(ACTOR, "pause_agent", agent)
@@ -287,7 +286,7 @@ def test_agents_are_named_with_login_and_surname() -> None:
     assert names == [["anna (Anna Kowalska)"] * 2, ["b7"]]
 
 
-def test_each_history_outlives_its_object_or_leaves_its_count() -> None:
+def test_each_history_outlives_its_object_or_leaves_its_count():
     """Histories that tell of customers go with their objects, as docs/decisions/0022 says."""
     outliving = {history.__name__ for history in histories() if owner_of(history).remote_field.on_delete is DO_NOTHING}
     going = {history.__name__ for history in histories()} - outliving
@@ -295,7 +294,7 @@ def test_each_history_outlives_its_object_or_leaves_its_count() -> None:
     assert going == {"CustomerChange", "RecordChange", "TicketChange", "Transfer"}
 
 
-def test_the_trail_of_a_removed_webhook_and_article_stays_and_names_them(admin_client: Client) -> None:
+def test_the_trail_of_a_removed_webhook_and_article_stays_and_names_them(admin_client):
     url = "https://[2606:4700::1111]/hook"
     webhook = create_webhook(ACTOR, subscription_url=url, actions=["TICKET_CREATED"])
     show_secret(webhook, ACTOR)
@@ -319,7 +318,7 @@ def test_the_trail_of_a_removed_webhook_and_article_stays_and_names_them(admin_c
         assert "deleted (" in admin_client.get(f"/admin/{page}/").content.decode()
 
 
-def test_the_deletion_of_a_record_leaves_one_entry_with_counts() -> None:
+def test_the_deletion_of_a_record_leaves_one_entry_with_counts():
     record_ = RecordFactory()
     record_.history.create(action="edit", actor_kind="user", actor_name="anna")
     pk = record_.pk
@@ -328,7 +327,7 @@ def test_the_deletion_of_a_record_leaves_one_entry_with_counts() -> None:
     assert (entry.action, entry.changes) == ("delete", {"campaigns.record": [1, 0], "campaigns.recordchange": [1, 0]})
 
 
-def test_history_of_an_object_leads_to_its_entries_and_names_it_without_any(admin_client: Client) -> None:
+def test_history_of_an_object_leads_to_its_entries_and_names_it_without_any(admin_client):
     campaign, group = CampaignFactory(name="Spring"), AgentGroup.objects.create(name="North")
     CampaignFactory(name="Autumn")
     answer = admin_client.get(f"/admin/campaigns/campaign/{campaign.pk}/history/", follow=True)
@@ -339,7 +338,7 @@ def test_history_of_an_object_leads_to_its_entries_and_names_it_without_any(admi
     assert "Agent group North" in page.content.decode()
 
 
-def test_history_of_an_object_without_the_right_to_the_log_is_django_s_own(client: Client) -> None:
+def test_history_of_an_object_without_the_right_to_the_log_is_django_s_own(client):
     person = User.objects.create_user("anna", is_staff=True)
     person.user_permissions.add(Permission.objects.get(codename="view_campaign"))
     client.force_login(person)
@@ -348,7 +347,7 @@ def test_history_of_an_object_without_the_right_to_the_log_is_django_s_own(clien
     assert client.get("/admin/callcentre/auditlog/").status_code == 403
 
 
-def test_action_has_the_words_of_its_history(admin_client: Client) -> None:
+def test_action_has_the_words_of_its_history(admin_client):
     article = ArticleFactory()
     article.changes.create(action="publish", number=1, actor_kind="user", actor_name="anna")
     page = admin_client.get(f"/admin/callcentre/auditlog/?object=knowledgebase.article:{article.pk}").content.decode()

@@ -1,11 +1,11 @@
 """What people and programs do by verbs leaves an entry in the audit log, or the reason why none is needed is here."""
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.test import Client, override_settings
+from django.test import override_settings
 from django.utils import translation
 
 from callcentre.core.actor import SYSTEM, Actor
@@ -23,7 +23,7 @@ from telephony.verbs import presence, recordings, transcriptions
 from tests.backoffice import superuser
 from tests.callcentre.factories import DeletionFactory
 from tests.campaigns.factories import RecordFactory
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.knowledgebase.factories import ArticleFactory, CatalogFactory
 from tests.processes import ROOT
 from tests.reports.factories import ExportMailFactory
@@ -74,7 +74,7 @@ def _verbs_without_use_of_actor() -> Iterator[str]:
 
 
 @pytest.mark.slow("reads the whole code")
-def test_each_verb_uses_its_actor_or_changes_a_table_with_a_trigger() -> None:
+def test_each_verb_uses_its_actor_or_changes_a_table_with_a_trigger():
     assert set(_verbs_without_use_of_actor()) == BY_TRIGGER.keys() | WITHOUT_ENTRY.keys()
     assert set(BY_TRIGGER.values()) <= AUDITED.keys()
 
@@ -93,7 +93,7 @@ def _change_presence(agent: Any, actor: Actor, lunch: Pause) -> None:
     presence.log_out(agent, actor)
 
 
-def test_presence_that_another_person_changes_is_logged_once_each() -> None:
+def test_presence_that_another_person_changes_is_logged_once_each():
     agent = AgentFactory(login="anna")
 
     _change_presence(agent, ACTOR, PauseFactory(name="Lunch"))
@@ -108,7 +108,7 @@ def test_presence_that_another_person_changes_is_logged_once_each() -> None:
     assert paused.changes == {"pause": [None, "Lunch"]}
 
 
-def test_presence_that_agents_or_the_service_change_is_not_logged() -> None:
+def test_presence_that_agents_or_the_service_change_is_not_logged():
     user = User.objects.create_user("anna")
     agent, lunch = AgentFactory(user=user), PauseFactory()
 
@@ -144,7 +144,7 @@ def _transcribe_again() -> None:
         ("dismiss_searches", _dismiss),
     ],
 )
-def test_what_a_person_asks_for_is_logged(action: str, do: Callable[[], Any]) -> None:
+def test_what_a_person_asks_for_is_logged(action, do):
     do()
 
     entry = AuditEntry.objects.get(action=action)
@@ -153,7 +153,7 @@ def test_what_a_person_asks_for_is_logged(action: str, do: Callable[[], Any]) ->
 
 
 @pytest.mark.slow("opens many pages")
-def test_stop_of_all_dialling_says_what_and_why(admin_client: Client) -> None:
+def test_stop_of_all_dialling_says_what_and_why(admin_client):
     switch_dialling(ACTOR, is_running=False, reason="fire alarm")
 
     page = admin_client.get("/admin/callcentre/auditlog/").content.decode()
@@ -165,9 +165,7 @@ def test_stop_of_all_dialling_says_what_and_why(admin_client: Client) -> None:
     assert ("All dialling" in page, "fire alarm" in page) == (False, True)
 
 
-def test_reading_a_transcription_is_logged_once_an_hour_by_page_and_by_api(
-    admin_client: Client, api: ApiClient
-) -> None:
+def test_reading_a_transcription_is_logged_once_an_hour_by_page_and_by_api(admin_client, api):
     call = TranscriptionFactory(finished=True).connection
     for _turn in range(2):
         admin_client.get(f"/admin/telephony/connection/{call.pk}/change/")
@@ -182,9 +180,7 @@ def test_reading_a_transcription_is_logged_once_an_hour_by_page_and_by_api(
     ]
 
 
-def test_reading_a_summary_of_a_call_without_words_is_logged_and_an_unfinished_one_not(
-    admin_client: Client, api: ApiClient
-) -> None:
+def test_reading_a_summary_of_a_call_without_words_is_logged_and_an_unfinished_one_not(admin_client, api):
     summary, empty = TranscriptionFactory(finished=True, parts=[]).connection, TranscriptionFactory().connection
     for call in (summary, empty):
         admin_client.get(f"/admin/telephony/connection/{call.pk}/change/")

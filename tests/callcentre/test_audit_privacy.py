@@ -30,7 +30,8 @@ OPEN = {
         "tickets.TicketQueue", "tickets.CannedReply", "knowledgebase.Catalog", "knowledgebase.Category",
         "campaigns.CampaignGroup", "campaigns.Campaign", "campaigns.CampaignField", "campaigns.DictionaryStatus",
         "campaigns.RecordStatus", "campaigns.LegalHours", "overview.Alarm", "telephony.Menu", "telephony.ScreenPop",
-        "telephony.Skill", "signin.ProviderGroup",
+        "telephony.Skill", "signin.ProviderGroup", "tickets.TicketType", "tickets.Rule", "tickets.Macro",
+        "tickets.ServiceLevel", "tickets.BusinessCalendar", "tickets.ClosedDay",
     )},
     "colleagues": {
         "callcentre.User.username", "callcentre.User.first_name", "callcentre.User.last_name", "callcentre.User.email",

@@ -1,10 +1,7 @@
 """Each change has one source in the audit log: a trigger or a history (docs/history.md)."""
 
-from collections.abc import Callable
-
 import pytest
 
-from callcentre.core.actor import Actor
 from callcentre.core.audit import AUDITED, AuditLog, histories, owner_of
 from campaigns.models import Campaign
 from campaigns.verbs.dialling import pause_dialling, start_dialling, stop_dialling
@@ -14,7 +11,7 @@ from tests.conftest import ACTOR
 pytestmark = pytest.mark.django_db
 
 
-def test_a_trigger_leaves_out_what_a_history_tells() -> None:
+def test_a_trigger_leaves_out_what_a_history_tells():
     """A table has a trigger or a history. Of campaigns, the history has the switches of the dialling."""
     owners = {owner_of(history).related_model for history in histories()}
 
@@ -23,7 +20,7 @@ def test_a_trigger_leaves_out_what_a_history_tells() -> None:
 
 
 @pytest.mark.parametrize("switch", [start_dialling, pause_dialling, stop_dialling])
-def test_a_switch_of_dialling_is_one_entry(switch: Callable[[Campaign, Actor], None]) -> None:
+def test_a_switch_of_dialling_is_one_entry(switch):
     campaign = CampaignFactory(is_dialling=switch is not start_dialling)
     before = AuditLog.objects.count()
 

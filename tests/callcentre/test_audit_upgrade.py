@@ -1,14 +1,12 @@
 """The audit log during an upgrade: migrations may alter what its view reads, and its page says so meanwhile."""
 
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.core.management.sql import emit_post_migrate_signal, emit_pre_migrate_signal
 from django.db import connection
 from django.db.migrations import Migration
-from django.test import Client
 
 from callcentre.core import audit_schema
 from callcentre.core.audit import AuditLog
@@ -35,7 +33,7 @@ def migrated(*statements: str, plan: Any = PLAN) -> None:
 
 
 @pytest.fixture
-def upgrade(committed_db: None) -> Iterator[None]:
+def upgrade(committed_db):
     """The time between the beginning and the end of `migrate`."""
     emit_pre_migrate_signal(0, False, "default", plan=PLAN)
     yield
@@ -43,7 +41,7 @@ def upgrade(committed_db: None) -> Iterator[None]:
 
 
 @pytest.mark.django_db
-def test_a_migration_alters_a_column_that_the_view_reads_and_without_migrations_the_view_stays() -> None:
+def test_a_migration_alters_a_column_that_the_view_reads_and_without_migrations_the_view_stays():
     oid = "SELECT to_regclass('callcentre_auditlog')::oid"
     before = executed(oid)
     Pause.objects.create(name="Lunch")
@@ -58,7 +56,7 @@ def test_a_migration_alters_a_column_that_the_view_reads_and_without_migrations_
 
 @pytest.mark.usefixtures("plain_static", "upgrade")
 @pytest.mark.parametrize("address", ["", "callcentre.auditentry-1/change/", "?q=anna", "?object=telephony.pause:1"])
-def test_the_page_answers_503_during_an_upgrade(client: Client, address: str) -> None:
+def test_the_page_answers_503_during_an_upgrade(client, address):
     client.force_login(UserFactory(is_staff=True, is_superuser=True))
 
     answer = client.get(f"/admin/callcentre/auditlog/{address}")
@@ -68,8 +66,8 @@ def test_the_page_answers_503_during_an_upgrade(client: Client, address: str) ->
 
 
 @pytest.mark.usefixtures("upgrade")
-def test_another_migrate_makes_the_view_after_the_end_of_this_one() -> None:
-    def install() -> None:
+def test_another_migrate_makes_the_view_after_the_end_of_this_one():
+    def install():
         audit_schema.install()
         connection.close()
 

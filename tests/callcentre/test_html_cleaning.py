@@ -40,7 +40,7 @@ ROW = '<tr><td style="x"><p class="y">Hello <b>world</b>, <a href="https://x.exa
         "<P>CAPITALS</P>" * 100,
     ],
 )
-def test_usual_html_is_harmless(text: str) -> None:
+def test_usual_html_is_harmless(text):
     assert is_harmless(text)
 
 
@@ -71,7 +71,7 @@ FONTS = "".join(f"<font color=c{number}>" for number in range(200))
         "<p>x</p>" * 30_000,
     ],
 )
-def test_costly_html_is_not_harmless(text: str) -> None:
+def test_costly_html_is_not_harmless(text):
     assert not is_harmless(text)
 
 
@@ -101,7 +101,7 @@ def documents(draw: st.DrawFn) -> str:
 @pytest.mark.slow("runs many examples")
 @settings(max_examples=300, deadline=None)
 @given(text=documents())
-def test_a_harmless_text_hardly_grows(text: str) -> None:
+def test_a_harmless_text_hardly_grows(text):
     html_cleaning._SHORT, short = 0, html_cleaning._SHORT
     try:
         assume(is_harmless(text))
@@ -120,14 +120,14 @@ def test_a_harmless_text_hardly_grows(text: str) -> None:
         *((f"<p>a&#{number};b</p>", "<p>a\ufffdb</p>") for number in ("9" * 5_000, "x" + "f" * 5_000, "12345678")),
     ],
 )
-def test_a_harmless_text_is_cleaned_in_this_process(text: str, cleaned: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_harmless_text_is_cleaned_in_this_process(text, cleaned, monkeypatch):
     monkeypatch.setattr(html_cleaning, "run_limited", None)
 
     assert clean(text, POLICY) == cleaned
     assert "&#" not in unescape(text)
 
 
-def test_both_processes_clean_alike() -> None:
+def test_both_processes_clean_alike():
     text = '<div class="a quote">x</div><a title="keep this" href="https://x.example">y</a><p style="color: red">' * 20
     broken = text + "</b>" + "z" * 1000
 
@@ -139,7 +139,7 @@ def test_both_processes_clean_alike() -> None:
     assert (found.tags["div"], found.attributes["p", "style"]) == (20, 20)
 
 
-def test_the_limited_process_knows_none_of_our_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limited_process_knows_none_of_our_secrets(monkeypatch):
     given: dict[str, Any] = {}
     original = subprocess.run
     monkeypatch.setattr(subprocess, "run", lambda *args, **values: given.update(values) or original(*args, **values))
@@ -149,11 +149,11 @@ def test_the_limited_process_knows_none_of_our_secrets(monkeypatch: pytest.Monke
     assert given["env"] == {}
 
 
-def test_the_limited_process_cleans_one_text_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limited_process_cleans_one_text_at_a_time(monkeypatch):
     running, most = 0, []
     lock = threading.Lock()
 
-    def run(*args: Any, **values: Any) -> Any:
+    def run(*args, **values):
         nonlocal running
         with lock:
             running += 1
@@ -170,14 +170,14 @@ def test_the_limited_process_cleans_one_text_at_a_time(monkeypatch: pytest.Monke
     assert most == [1] * 16
 
 
-def test_of_many_suspicious_texts_at_once_some_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_suspicious_texts_at_once_some_are_refused_at_once(monkeypatch):
     go_on = threading.Event()
 
-    def run_apart(*args: Any) -> bytes:
+    def run_apart(*args):
         go_on.wait(60)
         return b'["", {}, []]'
 
-    def outcome(_number: int) -> str:
+    def outcome(_number):
         try:
             return clean("</b>" * 1000, POLICY)
         except Uncleanable:
@@ -194,16 +194,16 @@ def test_of_many_suspicious_texts_at_once_some_are_refused_at_once(monkeypatch: 
 
 @pytest.mark.slow("cleans costly HTML")
 @pytest.mark.parametrize("text", ["<div>" * 200_000, "x" * 2_000_001, f"<p>{FONTS * 40}</p>" + "<p>x</p>" * 8_000])
-def test_html_beyond_the_limits_is_uncleanable(text: str) -> None:
+def test_html_beyond_the_limits_is_uncleanable(text):
     with pytest.raises(Uncleanable):
         clean(text, POLICY)
 
 
-def test_an_undecidable_value_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_undecidable_value_is_removed(monkeypatch):
     class Failing:
         groups = 0
 
-        def fullmatch(self, _value: str) -> Any:
+        def fullmatch(self, _value):
             raise MemoryError
 
     monkeypatch.setitem(POLICY._values, "href", Failing())
@@ -211,7 +211,7 @@ def test_an_undecidable_value_is_removed(monkeypatch: pytest.MonkeyPatch) -> Non
     assert clean('<a href="https://x.example">x</a>', POLICY) == '<a rel="nofollow">x</a>'
 
 
-def test_no_other_module_cleans_or_parses_html() -> None:
+def test_no_other_module_cleans_or_parses_html():
     found = {
         path.relative_to(ROOT).as_posix()
         for app in APPS
@@ -234,7 +234,7 @@ def _imports(path: Path) -> str:
     return "\n".join(line for line in path.read_text().splitlines() if line.startswith(("import ", "from ")))
 
 
-def test_tags_are_counted_in_every_spelling() -> None:
+def test_tags_are_counted_in_every_spelling():
     text = "<IMG/SRC=x/onerror=1><p a='>' b>x<script>if (a<b) c</script><!-- <i> --><o:p></o:p><b"
 
     found = clean_and_count(text, POLICY)

@@ -10,13 +10,11 @@ from django.urls import reverse
 from tests.backoffice import errors_of, page_of, superuser
 from tests.campaigns.factories import CampaignFactory
 from tests.telephony.factories import OpeningHoursFactory, QueueFactory
-from tests.tickets.factories import TicketQueueFactory, TicketQueueHoursFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 KINDS = [
     ("telephony_queue", QueueFactory, OpeningHoursFactory),
-    ("tickets_ticketqueue", TicketQueueFactory, TicketQueueHoursFactory),
 ]
 kinds = pytest.mark.parametrize(("page", "queue_factory", "hours_factory"), KINDS)
 

@@ -61,7 +61,7 @@ WITHOUT_THEME = ("documents of the API", "not understood", "broken", "a rating")
 
 
 @pytest.mark.parametrize("kind", ANSWERS)
-def test_no_answer_allows_inline_scripts_or_frames(kind: str) -> None:
+def test_no_answer_allows_inline_scripts_or_frames(kind):
     status, ask = ANSWERS[kind]
 
     answer = ask()
@@ -77,7 +77,7 @@ def test_no_answer_allows_inline_scripts_or_frames(kind: str) -> None:
     assert ("'unsafe-eval'" in sources_of(answer, "script-src")) <= (kind not in WITHOUT_THEME)
 
 
-def test_foreign_images_are_allowed_only_on_pages_with_written_texts() -> None:
+def test_foreign_images_are_allowed_only_on_pages_with_written_texts():
     client = superuser()
 
     shown = {row: sources_of(client.get(page_of(row)), "img-src") for row in (CannedReplyFactory(), TicketFactory())}
@@ -87,7 +87,7 @@ def test_foreign_images_are_allowed_only_on_pages_with_written_texts() -> None:
 
 
 @pytest.mark.parametrize("kind", ["text/javascript", "application/ecmascript", "text/JScript; charset=x"])
-def test_uploaded_files_cannot_be_loaded_as_scripts(kind: str) -> None:
+def test_uploaded_files_cannot_be_loaded_as_scripts(kind):
     answer = file_response(lambda: io.BytesIO(b"alert(1)"), "a.js", kind)
 
     assert answer["Content-Type"] == "application/octet-stream"
@@ -110,7 +110,7 @@ OURS = "http://testserver"
         ("", ""),
     ],
 )
-def test_an_action_on_an_agent_returns(action: str, came_from: str, leads_to: str) -> None:
+def test_an_action_on_an_agent_returns(action, came_from, leads_to):
     agent, pause = AgentFactory(), PauseFactory()
     presence.log_in(agent, ACTOR)
     if action == "free":
@@ -126,7 +126,7 @@ def test_an_action_on_an_agent_returns(action: str, came_from: str, leads_to: st
     assert done.headers["Location"] == leads_to
 
 
-def test_a_forged_address_leads_to_the_row() -> None:
+def test_a_forged_address_leads_to_the_row():
     agent, pause = AgentFactory(), PauseFactory()
     presence.log_in(agent, ACTOR)
     path, evil = page_of(agent, "pause"), "evil.example/admin/"

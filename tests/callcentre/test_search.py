@@ -42,7 +42,7 @@ def found(text: str, client: Any = None) -> list[str]:
 @pytest.mark.parametrize(
     "text", ["łucja", "lucja", "LUCJA", "żółkiewska", "zolkiewska", "zolk", "kiew", "lucja zolk", "lu zo"]
 )
-def test_a_customer_is_found_by_parts_of_the_name_without_accents(text: str) -> None:
+def test_a_customer_is_found_by_parts_of_the_name_without_accents(text):
     customer = CustomerFactory(name="Łucja", surname="Żółkiewska")
     CustomerFactory(name="Jan", surname="Kowal")
 
@@ -59,7 +59,7 @@ def test_a_customer_is_found_by_parts_of_the_name_without_accents(text: str) -> 
         ),
     ],
 )
-def test_companies_and_agents_are_found_without_accents(make: Any, texts: list[str]) -> None:
+def test_companies_and_agents_are_found_without_accents(make, texts):
     row = make()
 
     assert {text: found(text) for text in texts} == {text: [page_of(row)] for text in texts}
@@ -74,7 +74,7 @@ SIGNS = ["customer_@", "customer%", "%@client.example"]
 @pytest.mark.parametrize(
     "text", ["%%", "__", "\\\\", "'; --", "a' b", "!!", "<script>", "x" * 300, "& |", ":*", *SIGNS]
 )
-def test_special_characters_find_nothing_and_break_nothing(text: str) -> None:
+def test_special_characters_find_nothing_and_break_nothing(text):
     CustomerFactory(surname="Kowal", email="customer3@client.example")
     MessageFactory(ticket=TicketFactory(subject="Parcel"), body="Where is it?")
 
@@ -85,7 +85,7 @@ def test_special_characters_find_nothing_and_break_nothing(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", [*SPELLINGS, *ENDINGS])
-def test_customers_records_and_calls_are_found_by_any_spelling_and_any_ending(text: str) -> None:
+def test_customers_records_and_calls_are_found_by_any_spelling_and_any_ending(text):
     customer = CustomerFactory(phone_numbers=["+48 22 555 01 07"])
     record = RecordFactory(phone_number="22 555 01 07", number="+48225550107")
     call_in = ConnectionFactory(inbound=True, src="225550107")
@@ -97,7 +97,7 @@ def test_customers_records_and_calls_are_found_by_any_spelling_and_any_ending(te
     assert sorted(found(text)) == sorted(map(page_of, (customer, record, call_in, call_out)))
 
 
-def test_an_additional_number_and_an_open_call_are_found_by_four_digits() -> None:
+def test_an_additional_number_and_an_open_call_are_found_by_four_digits():
     record, call = RecordFactory(), ConnectionFactory(waiting=True, src="+48225550107")
     AdditionalNumberFactory(record=record, phone_number="+48225550107", number="+48225550107")
 
@@ -106,13 +106,13 @@ def test_an_additional_number_and_an_open_call_are_found_by_four_digits() -> Non
 
 
 @pytest.mark.parametrize("text", ["0107", "107"])
-def test_an_extension_is_found_as_a_whole_number(text: str) -> None:
+def test_an_extension_is_found_as_a_whole_number(text):
     customer = CustomerFactory(phone_numbers=[text])
 
     assert found(text) == [page_of(customer)]
 
 
-def test_the_lists_find_endings_too() -> None:
+def test_the_lists_find_endings_too():
     customer = CustomerFactory(phone_numbers=["+48225550107"])
     record, call = RecordFactory(number="+48225550107"), ConnectionFactory(dst="+48225550107")
 
@@ -123,7 +123,7 @@ def test_the_lists_find_endings_too() -> None:
 # Addresses, identifiers, ids
 
 
-def test_rows_are_found_by_their_address_identifier_or_id() -> None:
+def test_rows_are_found_by_their_address_identifier_or_id():
     customer, ticket = CustomerFactory(email="Jan@client.example"), TicketFactory(sender="jan@client.example")
     other, record = CustomerFactory(identifier="ERP-77"), RecordFactory(identifier="ERP-77")
     call = ConnectionFactory()
@@ -135,7 +135,7 @@ def test_rows_are_found_by_their_address_identifier_or_id() -> None:
 
 
 @pytest.mark.parametrize("text", ["customer3@", "Customer3@Client", "customer3", "customer3@client.example"])
-def test_the_beginning_of_an_address_finds_all_that_has_it(text: str) -> None:
+def test_the_beginning_of_an_address_finds_all_that_has_it(text):
     rows = (
         CustomerFactory(email="customer3@client.example"),
         TicketFactory(sender="customer3@client.example"),
@@ -153,7 +153,7 @@ def test_the_beginning_of_an_address_finds_all_that_has_it(text: str) -> None:
     assert page_of(mail) in mails
 
 
-def test_beginnings_of_addresses_are_found_by_indexes() -> None:
+def test_beginnings_of_addresses_are_found_by_indexes():
     indexes = {
         Customer: ("email", "customer_address"),
         Ticket: ("sender", "ticket_address"),
@@ -169,7 +169,7 @@ def test_beginnings_of_addresses_are_found_by_indexes() -> None:
                 assert index in str(cursor.fetchall()), (column, condition)
 
 
-def test_a_merged_customer_leads_to_the_other_one() -> None:
+def test_a_merged_customer_leads_to_the_other_one():
     source, target = CustomerFactory(email="jan@client.example", surname="Kowal"), CustomerFactory(surname="Nowak")
     merge_customers(source, target, ACTOR)
 
@@ -177,7 +177,7 @@ def test_a_merged_customer_leads_to_the_other_one() -> None:
     assert found("kowal") == []
 
 
-def test_a_ticket_is_found_by_its_number_first_and_by_a_custom_field_of_text() -> None:
+def test_a_ticket_is_found_by_its_number_first_and_by_a_custom_field_of_text():
     order = CustomFieldFactory(name="order")
     priority = CustomFieldFactory(name="priority", type="choice", options=["A-77"])
     ticket = TicketFactory(custom_fields={str(order.pk): "A-77"})
@@ -192,7 +192,7 @@ def test_a_ticket_is_found_by_its_number_first_and_by_a_custom_field_of_text() -
 
 
 @pytest.mark.parametrize("text", ["zlamana noga", "ZŁAMANA", "noga zlam", "stolik", "uszkodzony", "noga"])
-def test_a_ticket_is_found_by_words_of_its_subject_and_of_its_messages(text: str) -> None:
+def test_a_ticket_is_found_by_words_of_its_subject_and_of_its_messages(text):
     ticket = TicketFactory(subject="Uszkodzony stolik")
     MessageFactory(ticket=ticket, body="<p>Złamana <b>noga</b> stolika.</p>")
     MessageFactory(ticket=ticket, type="COMMENT", body="", comment="Do wymiany.")
@@ -203,7 +203,7 @@ def test_a_ticket_is_found_by_words_of_its_subject_and_of_its_messages(text: str
 
 
 @pytest.mark.slow("opens many pages")
-def test_a_chat_is_found_by_words_of_its_messages_and_by_its_client() -> None:
+def test_a_chat_is_found_by_words_of_its_messages_and_by_its_client():
     chat = ChatFactory(client_name="Łucja Żak", client_email="")
     ChatMessageFactory(chat=chat, body="Where is my przesyłka?")
     ChatMessageFactory(chat=ChatFactory(client_name="Zbigniew"), body="Hello.")
@@ -215,7 +215,7 @@ def test_a_chat_is_found_by_words_of_its_messages_and_by_its_client() -> None:
         assert "Zbigniew" not in page, text
 
 
-def test_a_word_of_very_many_chats_finds_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_word_of_very_many_chats_finds_some_of_them(monkeypatch):
     monkeypatch.setattr(chats, "MAX_FOUND", 3)
     ChatMessageFactory.create_batch(5, body="Good morning.")
 
@@ -225,7 +225,7 @@ def test_a_word_of_very_many_chats_finds_some_of_them(monkeypatch: pytest.Monkey
     assert "The search stopped" in page
 
 
-def test_an_unknown_caller_stands_once_in_a_hit() -> None:
+def test_an_unknown_caller_stands_once_in_a_hit():
     CustomerFactory(name="", surname="+48 22 555 01 07", email="", phone_numbers=["+48 22 555 01 07"])
 
     [group] = superuser().values(SEARCH, q="0107")["groups"]
@@ -233,7 +233,7 @@ def test_an_unknown_caller_stands_once_in_a_hit() -> None:
     assert [(hit.title, hit.notes) for hit, _url in group["hits"]] == [("+48 22 555 01 07", ())]
 
 
-def test_a_comment_is_searched_and_a_tag_is_not() -> None:
+def test_a_comment_is_searched_and_a_tag_is_not():
     ticket = TicketFactory(subject="Parcel")
     MessageFactory(ticket=ticket, type="COMMENT", body="", comment="<p>Do <strong>wymiany</strong>.</p>")
 
@@ -241,14 +241,14 @@ def test_a_comment_is_searched_and_a_tag_is_not() -> None:
     assert found("strong") == []
 
 
-def test_a_very_long_message_is_stored_and_found_by_its_beginning() -> None:
+def test_a_very_long_message_is_stored_and_found_by_its_beginning():
     ticket = TicketFactory()
     MessageFactory(ticket=ticket, body="refrigerator " + " ".join(f"w{number}" for number in range(300_000)))
 
     assert found("refrigerator") == [page_of(ticket)]
 
 
-def test_an_article_is_found_by_its_words_if_it_is_published() -> None:
+def test_an_article_is_found_by_its_words_if_it_is_published():
     article = ArticleFactory(is_public=True, title="Returning a parcel", content="<p>Print the label.</p>")
     ArticleFactory(draft=True, title="Label of a draft")
 
@@ -258,7 +258,7 @@ def test_an_article_is_found_by_its_words_if_it_is_published() -> None:
 # Groups and rights
 
 
-def test_groups_have_five_hits_in_the_box_and_lead_to_the_list() -> None:
+def test_groups_have_five_hits_in_the_box_and_lead_to_the_list():
     CustomerFactory.create_batch(6, surname="Kowal")
 
     (group,) = superuser().values(SEARCH, q="kowal", box="1")["groups"]
@@ -282,7 +282,7 @@ def test_groups_have_five_hits_in_the_box_and_lead_to_the_list() -> None:
         ("view_agent", "Agents"),
     ],
 )
-def test_a_group_needs_the_permission_to_view_its_rows(right: str, title: str) -> None:
+def test_a_group_needs_the_permission_to_view_its_rows(right, title):
     text = "22555107"
     CustomerFactory(identifier=text)
     CompanyFactory(name=text)
@@ -298,7 +298,7 @@ def test_a_group_needs_the_permission_to_view_its_rows(right: str, title: str) -
     assert [str(group["title"]) for group in groups] == ([title] if title != "Articles" else [])
 
 
-def test_a_text_of_one_character_and_a_stranger_search_nothing(client: Any) -> None:
+def test_a_text_of_one_character_and_a_stranger_search_nothing(client):
     person = superuser()
 
     with few_statements(2):
@@ -310,7 +310,7 @@ def test_a_text_of_one_character_and_a_stranger_search_nothing(client: Any) -> N
     ("text", "queries"),
     [("kowal", 9), ("+48225550107", 9), ("jan@client.example", 7), ("ERP-77", 9), ("0107", 9)],
 )
-def test_the_query_count_is_constant(text: str, queries: int) -> None:
+def test_the_query_count_is_constant(text, queries):
     for number in range(15):
         CustomerFactory(surname="Kowal", email="jan@client.example", phone_numbers=["+48225550107"])
         TicketFactory(sender="jan@client.example", subject="Kowal")
@@ -336,5 +336,5 @@ def test_the_query_count_is_constant(text: str, queries: int) -> None:
         ("", ()),
     ],
 )
-def test_the_digits_of_a_number_are_searched_as_its_end(text: str, endings: tuple[str, ...]) -> None:
+def test_the_digits_of_a_number_are_searched_as_its_end(text, endings):
     assert SearchText.read(text).endings == endings

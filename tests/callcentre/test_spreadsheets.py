@@ -52,7 +52,7 @@ HARMLESS = [
 ]
 
 
-def test_a_formula_gets_apostrophes_that_an_import_removes_and_other_cells_stay_as_they_are() -> None:
+def test_a_formula_gets_apostrophes_that_an_import_removes_and_other_cells_stay_as_they_are():
     cells = FORMULAS | dict(zip(HARMLESS, HARMLESS, strict=True))
 
     assert {text: harmless(text) for text in cells} == cells
@@ -61,7 +61,7 @@ def test_a_formula_gets_apostrophes_that_an_import_removes_and_other_cells_stay_
 
 @pytest.mark.parametrize("ours", [",", ";"])
 @pytest.mark.parametrize("theirs", [",", ";", "\t", "|"])
-def test_no_cell_is_a_formula_to_a_spreadsheet_of_another_separator(ours: str, theirs: str) -> None:
+def test_no_cell_is_a_formula_to_a_spreadsheet_of_another_separator(ours, theirs):
     quotings: tuple[Any, ...] = (csv.QUOTE_MINIMAL, csv.QUOTE_NONE)
     for text, quoting in product(FORMULAS, quotings):
         output = io.StringIO()
@@ -73,7 +73,7 @@ def test_no_cell_is_a_formula_to_a_spreadsheet_of_another_separator(ours: str, t
 
 
 @pytest.mark.django_db
-def test_postgresql_finds_the_same_formulas() -> None:
+def test_postgresql_finds_the_same_formulas():
     texts = [*FORMULAS, *HARMLESS]
     columns = sql.SQL(", ").join(harmless_in_sql(sql.Literal(text)) for text in texts)
 
@@ -84,7 +84,7 @@ def test_postgresql_finds_the_same_formulas() -> None:
     assert dict(zip(texts, written, strict=True)) == {text: harmless(text) for text in texts}
 
 
-def test_a_csv_file_has_no_formula_in_headings_or_cells() -> None:
+def test_a_csv_file_has_no_formula_in_headings_or_cells():
     output = io.StringIO()
 
     CsvWriter(output, delimiter=";").write([["=name", "number"], ["@SUM(A1)", -5], [None, {"a,=1": 2}]])
@@ -92,7 +92,7 @@ def test_a_csv_file_has_no_formula_in_headings_or_cells() -> None:
     assert output.getvalue() == "'=name;number\n'@SUM(A1);-5\n;{'a,'=1': 2}\n"
 
 
-def test_an_xlsx_file_never_has_a_formula() -> None:
+def test_an_xlsx_file_never_has_a_formula():
     output = io.BytesIO()
     book = workbook(output)
     sheet = book.add_worksheet()
@@ -107,7 +107,7 @@ def test_an_xlsx_file_never_has_a_formula() -> None:
 
 
 @pytest.mark.slow("reads the whole code")
-def test_every_spreadsheet_of_the_product_is_written_by_the_one_module() -> None:
+def test_every_spreadsheet_of_the_product_is_written_by_the_one_module():
     writing = {"csv.writer", "csv.DictWriter", "xlsxwriter.Workbook", "Workbook"}
     root = ROOT
     apps = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def category(db: None) -> Category:
+def category(db):
     return CategoryFactory()
 
 
@@ -54,7 +54,7 @@ def titles(category: Category, text: str) -> list[str]:
         "\ud800password",
     ],
 )
-def test_an_article_is_found_by_its_words_however_they_are_typed(category: Category, text: str) -> None:
+def test_an_article_is_found_by_its_words_however_they_are_typed(category, text):
     article(category, "Reset", "How the password is reset by e-mail. Żółta łódź, yellow boat, os.path.")
 
     assert titles(category, text) == ["Reset"]
@@ -74,7 +74,7 @@ def test_an_article_is_found_by_its_words_however_they_are_typed(category: Categ
         "path.os",
     ],
 )
-def test_an_article_without_all_the_words_is_not_found(category: Category, text: str) -> None:
+def test_an_article_without_all_the_words_is_not_found(category, text):
     article(category, "Reset", "How the password is reset by e-mail. Yellow boat, os.path.")
     Term.objects.all().delete()  # no term resembles a mistyped word
 
@@ -84,7 +84,7 @@ def test_an_article_without_all_the_words_is_not_found(category: Category, text:
 @pytest.mark.parametrize(
     "text", ["", " ", "?!", "&|!():*<->", "\"'", "%", "-", "\0", "😀", "-password", '-"password"', "''''", "\\", "--"]
 )
-def test_a_query_without_words_finds_nothing(category: Category, text: str) -> None:
+def test_a_query_without_words_finds_nothing(category, text):
     article(category, "Reset", "password")
 
     assert titles(category, text) == []
@@ -93,7 +93,7 @@ def test_a_query_without_words_finds_nothing(category: Category, text: str) -> N
 @pytest.mark.slow("runs many examples")
 @given(st.text(max_size=200))
 @settings(max_examples=300, deadline=None)
-def test_any_text_is_a_valid_query(text: str) -> None:
+def test_any_text_is_a_valid_query(text):
     for term in parse(text).terms:
         assert term.words
         assert not set("'\\&|!<>():*\0") & set("".join(term.words))
@@ -119,14 +119,14 @@ def test_any_text_is_a_valid_query(text: str) -> None:
     ],
 )
 @pytest.mark.parametrize("language", ["simple", "english"])
-def test_no_query_fails(text: str, language: str) -> None:
+def test_no_query_fails(text, language):
     category = CategoryFactory(catalog__language=language)
     article(category, "Reset", f"password {text}".replace("\0", ""))
 
     assert titles(category, text) in ([], ["Reset"])
 
 
-def test_titles_come_before_texts(category: Category) -> None:
+def test_titles_come_before_texts(category):
     article(category, "Other", "invoice " * 30)
     article(category, "Invoice")
     article(category, "More", "invoice")
@@ -134,21 +134,21 @@ def test_titles_come_before_texts(category: Category) -> None:
     assert titles(category, "invoice")[0] == "Invoice"
 
 
-def test_drafts_and_other_catalogs_are_not_found(category: Category) -> None:
+def test_drafts_and_other_catalogs_are_not_found(category):
     article(category, "Draft", "invoice", draft=True)
     article(CategoryFactory(), "Elsewhere", "invoice")
 
     assert titles(category, "invoice") == []
 
 
-def test_at_most_fifty_are_found(category: Category) -> None:
+def test_at_most_fifty_are_found(category):
     for number in range(MAX_HITS + 1):
         article(category, f"Invoice {number}")
 
     assert len(titles(category, "invoice")) == MAX_HITS == 50
 
 
-def test_an_unknown_catalog_is_none() -> None:
+def test_an_unknown_catalog_is_none():
     assert find(CatalogFactory.build().pk, "invoice") is None
 
 
@@ -165,7 +165,7 @@ def test_an_unknown_catalog_is_none() -> None:
         ("simple", "invoices", True),
     ],
 )
-def test_a_language_knows_the_forms_of_its_words(language: str, text: str, is_found: bool) -> None:
+def test_a_language_knows_the_forms_of_its_words(language, text, is_found):
     category = CategoryFactory(catalog__language=language)
     article(category, "Paying", "All paid invoices, and the installation.")
     Term.objects.all().delete()
@@ -174,14 +174,14 @@ def test_a_language_knows_the_forms_of_its_words(language: str, text: str, is_fo
 
 
 @pytest.mark.parametrize("text", ["order -cancelling", "-cancelling order", 'order -"cancelling it"'])
-def test_an_unwanted_word_excludes_its_stemmed_forms(text: str) -> None:
+def test_an_unwanted_word_excludes_its_stemmed_forms(text):
     category = CategoryFactory(catalog__language="english")
     article(category, "Orders", "How to cancel it")
 
     assert titles(category, text) == []
 
 
-def test_a_new_language_rebuilds_the_index() -> None:
+def test_a_new_language_rebuilds_the_index():
     category = CategoryFactory()
     article(category, "Paying", "All invoices")
     Term.objects.all().delete()
@@ -206,13 +206,13 @@ def test_a_new_language_rebuilds_the_index() -> None:
         ("Electroencephalography", "", ["electroencephalografy"]),
     ],
 )
-def test_a_mistyped_word_is_corrected(category: Category, title: str, text: str, typed: list[str]) -> None:
+def test_a_mistyped_word_is_corrected(category, title, text, typed):
     article(category, title, text)
 
     assert {each: titles(category, each) for each in typed} == {each: [title] for each in typed}
 
 
-def test_the_most_common_word_one_error_away_is_chosen(category: Category) -> None:
+def test_the_most_common_word_one_error_away_is_chosen(category):
     article(category, "Cord")
     article(category, "Card")
     article(category, "Another card")
@@ -224,14 +224,14 @@ def test_the_most_common_word_one_error_away_is_chosen(category: Category) -> No
 @pytest.mark.parametrize(
     "text", ["".join(map(chr, range(0x4E00, 0x4E00 + 200))), ("abcdefghijklmnopqrstuvwxyz" * 8)[:200]]
 )
-def test_no_word_makes_a_statement_of_megabytes(category: Category, text: str) -> None:
+def test_no_word_makes_a_statement_of_megabytes(category, text):
     with CaptureQueriesContext(connection) as captured:
         assert titles(category, text) == []
 
     assert max(len(query["sql"]) for query in captured.captured_queries) < 200_000
 
 
-def test_a_word_is_taken_for_a_mistyped_one_only_when_nothing_matches_and_a_word_is_similar(category: Category) -> None:
+def test_a_word_is_taken_for_a_mistyped_one_only_when_nothing_matches_and_a_word_is_similar(category):
     article(category, "Password")
     article(category, "Pasword")
 
@@ -302,9 +302,7 @@ LONG = "word " * 200
     ],
     ids=count(),
 )
-def test_matches_are_marked_and_all_else_is_escaped(
-    language: str, title: str, text: str, query: str, marked: str
-) -> None:
+def test_matches_are_marked_and_all_else_is_escaped(language, title, text, query, marked):
     category = CategoryFactory(catalog__language=language)
     article(category, title, text)
 

@@ -14,7 +14,7 @@ from callcentre.core.times import zone
 from campaigns.models import Attempt, Campaign, Record, RecordStatus
 from telephony.models import AgentState, CallBack, Connection, MissedCaller, Offer, Queue
 from tests.reports.reference import holds, periods
-from tickets.models import Ticket, TicketQueue
+from tickets.models import ServiceLevel, Ticket, TicketQueue
 
 Row = dict[str, Any]
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
@@ -163,26 +163,31 @@ def ticket_figures(tickets: list[Ticket], pieces: Any, now: datetime) -> Row:
     closed = [ticket for ticket in tickets if holds(ticket.closed_at, pieces)]
     responded = [ticket for ticket in opened if ticket.first_agent_responded_at]
     responses = [working_seconds(one, one.created_at, one.first_agent_responded_at) for one in responded]
-    limits = [one.queue.first_response_minutes for one in responded]
     late = [
         one
         for one in opened
-        if not one.first_agent_responded_at
-        and not one.closed_at
-        and one.queue.first_response_minutes is not None
-        and working_seconds(one, one.created_at, now) > one.queue.first_response_minutes * 60
+        if not (one.first_agent_responded_at or one.closed_at or len(one.waits) % 2)
+        and (due := due_at(one, one.created_at, level_of(one).first_response_minutes))
+        and due < now
+    ]
+    answered = [
+        in_time(one, one.created_at, one.first_agent_responded_at, level_of(one).first_response_minutes)
+        for one in responded
     ]
     resolved = [one for one in closed if one.merged_into_id is None]
     resolutions = [working_seconds(one, one.targets_began_at or one.created_at, one.closed_at) for one in resolved]
-    targets = [one.queue.resolution_minutes for one in resolved]
+    ended = [
+        in_time(one, one.targets_began_at or one.created_at, one.closed_at, level_of(one).resolution_minutes)
+        for one in resolved
+    ]
     return {
         "opened": len(opened),
         "closed": len(closed),
         "reopened": sum(1 for ticket in tickets if holds(ticket.targets_began_at, pieces)),
         "first_response_average": average(responses, len(responses)) if responses else None,
-        "first_response_met": met(responses, limits, len(late)),
+        "first_response_met": met(answered, len(late)),
         "resolution_average": average(resolutions, len(resolutions)) if resolutions else None,
-        "resolution_met": met(resolutions, targets, 0),
+        "resolution_met": met(ended, 0),
     }
 
 
@@ -193,9 +198,32 @@ def backlog(tickets: list[Ticket], begin: datetime, passed: list[Any]) -> int:
     return before + opened - sum(1 for one in tickets if holds(one.closed_at, passed))
 
 
-def met(seconds: list[int], minutes: list[int | None], late: int) -> float | None:
-    due = [(taken, limit) for taken, limit in zip(seconds, minutes, strict=True) if limit is not None]
-    return share(sum(1 for taken, limit in due if taken <= limit * 60), len(due) + late)
+def met(in_time: list[bool | None], late: int) -> float | None:
+    due = [one for one in in_time if one is not None]
+    return share(sum(due), len(due) + late)
+
+
+def level_of(ticket: Ticket) -> ServiceLevel:
+    """The level of its queue, of which each has one."""
+    (level,) = (one for one in ServiceLevel.objects.all() if one.conditions[0]["values"] == [str(ticket.queue_id)])
+    return level
+
+
+def in_time(ticket: Ticket, start: datetime, end: datetime | None, limit: int | None) -> bool | None:
+    due = due_at(ticket, start, limit, end)
+    return None if due is None or end is None else end <= due
+
+
+def due_at(ticket: Ticket, start: datetime, limit: int | None, until: datetime | None = None) -> datetime | None:
+    """Find the first minute after which the working time is used up, one by one."""
+    if limit is None:
+        return None
+    at = start
+    while working_seconds(ticket, start, at, until) < limit * 60:
+        at += MINUTE
+        if until and at > until:
+            return at
+    return at
 
 
 @cache
@@ -207,11 +235,17 @@ def working_minute(hours: tuple[Any, ...], minute: datetime) -> bool:
     )
 
 
-def working_seconds(ticket: Ticket, start: datetime, end: datetime | None) -> int:
+@cache
+def hours_of(level_id: int) -> tuple[Any, ...]:
+    calendar = ServiceLevel.objects.get(pk=level_id).calendar
+    return tuple(calendar.hours.values_list("weekday", "opens_at", "closes_at")) if calendar else ()
+
+
+def working_seconds(ticket: Ticket, start: datetime, end: datetime | None, until: datetime | None = None) -> int:
     """Count the minutes of working time one by one: all instants of a scene are whole minutes."""
     assert end is not None
-    pauses = list(zip(ticket.waits[::2], [*ticket.waits[1::2], end], strict=False))
-    hours = tuple(ticket.queue.opening_hours.values_list("weekday", "opens_at", "closes_at"))
+    pauses = list(zip(ticket.waits[::2], [*ticket.waits[1::2], until or end], strict=False))
+    hours = hours_of(level_of(ticket).pk)
     minutes = [start + n * MINUTE for n in range(max(int((end - start) / MINUTE), 0))]
     return 60 * sum(
         1

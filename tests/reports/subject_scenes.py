@@ -8,10 +8,15 @@ from campaigns.models import Attempt, Campaign, Record
 from telephony.models import Agent, AgentState, Connection, Offer, Queue
 from tests.campaigns.factories import CampaignFactory, PastAttemptFactory, RecordFactory, RecordStatusFactory
 from tests.telephony.factories import AgentFactory, CallBackFactory, MissedCallerFactory, QueueFactory
-from tests.tickets.factories import TicketFactory, TicketQueueFactory
+from tests.tickets.factories import TicketFactory, levelled_queue
 from tickets.models import TicketQueue
-from tickets.models.ticket_queue import TicketQueueHours
+from tickets.verbs.due_times import set_columns
 
+AT_NIGHT = [
+    (weekday, *hours)
+    for weekday in (6, 7)
+    for hours in ((time(0), time(3, 30)), (time(5), time(20)), (time(22), time(0)))
+]
 LENGTHS = [0, 1, 20, 21, 59, 600, 3600, 7200]
 
 
@@ -28,14 +33,9 @@ class SubjectScene:
         self.queues: list[Queue] = [QueueFactory(name=f"Queue {n}") for n in range(2)]
         self.campaigns: list[Campaign] = [CampaignFactory(name=f"Campaign {n}", code=f"camp{n}") for n in range(2)]
         self.ticket_queues: list[TicketQueue] = [
-            TicketQueueFactory(name="Always open", first_response_minutes=90, resolution_minutes=None),
-            TicketQueueFactory(name="Open at night", first_response_minutes=30, resolution_minutes=240),
+            levelled_queue(90, None, name="Always open"),
+            levelled_queue(30, 240, AT_NIGHT, name="Open at night"),
         ]
-        for weekday in (6, 7):
-            for opens_at, closes_at in ((time(0), time(3, 30)), (time(5), time(20)), (time(22), time(0))):
-                TicketQueueHours.objects.create(
-                    queue=self.ticket_queues[1], weekday=weekday, opens_at=opens_at, closes_at=closes_at
-                )
 
     def play(self) -> None:
         for _ in range(30):
@@ -149,10 +149,12 @@ class SubjectScene:
         is_reopened = chance.random() < 0.2
         waits = chance.choice([[], [], [waited_at], [responded_at, waited_at]])
         ticket = TicketFactory(queue=queue, created_at=created_at)
-        type(ticket).objects.filter(pk=ticket.pk).update(
-            targets_began_at=reopened_at if is_reopened else None,
-            first_agent_responded_at=responded_at if chance.random() < 0.6 else None,
-            closed_at=closed_at if chance.random() < 0.5 else None,
-            updated_at=self.now,
-            waits=waits,
-        )
+        columns = {
+            "targets_began_at": reopened_at if is_reopened else None,
+            "first_agent_responded_at": responded_at if chance.random() < 0.6 else None,
+            "closed_at": closed_at if chance.random() < 0.5 else None,
+            "updated_at": self.now,
+            "waits": waits,
+        }
+        set_columns(ticket, columns)
+        ticket.save()

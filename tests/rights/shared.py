@@ -26,5 +26,6 @@ SHARED = {
     "tickets.CustomerSettings": "settings of all customers",
     "tickets.Marketplace": "settings of sources, without rows of tickets",
     "tickets.TicketCategory": "names that tickets share",
+    "tickets.TicketType": "names that tickets share",
     "tickets.TicketStatus": "names that tickets share",
 }

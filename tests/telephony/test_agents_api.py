@@ -7,9 +7,9 @@ import pytest
 import time_machine
 
 from callcentre.core.errors import ErrorCode
-from telephony.models import Agent, AgentState
+from telephony.models import AgentState
 from telephony.verbs import presence
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory, ConnectionFactory, PauseFactory
 from tests.telephony.ledgers import at, states
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def agent() -> Agent:
+def agent():
     return AgentFactory(login="anna")
 
 
@@ -26,7 +26,7 @@ def faults(response: Any) -> list[tuple[int, str | None]]:
 
 
 @pytest.mark.parametrize("spell", [int, str, lambda pk: f" {pk} ", float])
-def test_an_agent_is_paused_by_an_id_spelled_as_number_or_text(spell: Any, agent: Agent, api: ApiClient) -> None:
+def test_an_agent_is_paused_by_an_id_spelled_as_number_or_text(spell, agent, api):
     pause = PauseFactory(name="Lunch")
 
     response = api.post("/api/agents/anna/pause", {"pause_id": spell(pause.pk)})
@@ -50,7 +50,7 @@ def test_an_agent_is_paused_by_an_id_spelled_as_number_or_text(spell: Any, agent
         ({"pause_id": 10**30}, ErrorCode.PAUSE_NOT_FOUND),
     ],
 )
-def test_a_pause_that_there_is_not_is_refused(body: Any, code: ErrorCode, agent: Agent, api: ApiClient) -> None:
+def test_a_pause_that_there_is_not_is_refused(body, code, agent, api):
     response = api.post("/api/agents/anna/pause", body)
 
     assert response.status_code == 400
@@ -58,7 +58,7 @@ def test_a_pause_that_there_is_not_is_refused(body: Any, code: ErrorCode, agent:
     assert not AgentState.objects.exists()
 
 
-def test_all_that_is_wrong_with_a_pause_is_said_at_once(api: ApiClient) -> None:
+def test_all_that_is_wrong_with_a_pause_is_said_at_once(api):
     AgentFactory(login="anna", left=True)
 
     response = api.post("/api/agents/anna/pause", {"pause_id": 999_999})
@@ -71,11 +71,11 @@ def test_all_that_is_wrong_with_a_pause_is_said_at_once(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("verb", ["pause", "login", "logout", "free"])
-def test_an_unknown_agent_is_404_before_the_body_is_read(verb: str, api: ApiClient) -> None:
+def test_an_unknown_agent_is_404_before_the_body_is_read(verb, api):
     assert api.post(f"/api/agents/nobody/{verb}", {"pause_id": "x"}).status_code == 404
 
 
-def test_an_agent_logs_in_is_paused_free_and_logged_out(agent: Agent, api: ApiClient) -> None:
+def test_an_agent_logs_in_is_paused_free_and_logged_out(agent, api):
     pause = PauseFactory(name="Lunch")
 
     for verb, body in (("login", {}), ("pause", {"pause_id": pause.pk}), ("free", {}), ("logout", {})):
@@ -85,11 +85,11 @@ def test_an_agent_logs_in_is_paused_free_and_logged_out(agent: Agent, api: ApiCl
     assert [kind for kind, _, _ in states(agent)] == ["free", "Lunch", "free"]
 
 
-def test_a_verb_without_a_body_is_understood(agent: Agent, api: ApiClient) -> None:
+def test_a_verb_without_a_body_is_understood(agent, api):
     assert api.generic("POST", "/api/agents/anna/login").status_code == 204
 
 
-def test_free_is_refused_without_a_session_and_in_a_call(agent: Agent, api: ApiClient) -> None:
+def test_free_is_refused_without_a_session_and_in_a_call(agent, api):
     refused = api.post("/api/agents/anna/free")
     presence.log_in(agent, ACTOR)
     presence.ring(agent, ConnectionFactory(talking=True, agent=agent), at(0))
@@ -99,7 +99,7 @@ def test_free_is_refused_without_a_session_and_in_a_call(agent: Agent, api: ApiC
     assert (busy.status_code, faults(busy)) == (409, [(ErrorCode.AGENT_IN_CALL.number, None)])
 
 
-def test_a_repeated_pause_with_its_key_is_answered_alike(agent: Agent, api: ApiClient) -> None:
+def test_a_repeated_pause_with_its_key_is_answered_alike(agent, api):
     first, second = PauseFactory(), PauseFactory()
     body = {"pause_id": first.pk}
 
@@ -112,7 +112,7 @@ def test_a_repeated_pause_with_its_key_is_answered_alike(agent: Agent, api: ApiC
 
 
 @time_machine.travel(datetime(2026, 11, 20, 9, tzinfo=UTC), tick=False)
-def test_the_statuses_have_state_and_start_in_local_time(api: ApiClient) -> None:
+def test_the_statuses_have_state_and_start_in_local_time(api):
     names = ["away", "free", "gone", "paused", "ringing", "talking", "wrapping"]
     agents = {name: AgentFactory(login=name) for name in names}
     AgentFactory(login="left", left=True)
@@ -142,7 +142,7 @@ def test_the_statuses_have_state_and_start_in_local_time(api: ApiClient) -> None
     ]
 
 
-def test_pauses_come_in_their_order_and_those_out_of_use_are_among_them(api: ApiClient) -> None:
+def test_pauses_come_in_their_order_and_those_out_of_use_are_among_them(api):
     lunch, short = PauseFactory(name="Lunch", order=20), PauseFactory(name="Break", order=10, is_active=False)
 
     assert api.get("/api/system/pauses").json() == [

@@ -2,13 +2,12 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.conftest import ApiClient
 from tests.telephony.factories import AgentFactory, AgentGroupFactory
 
 pytestmark = pytest.mark.django_db
 
 
-def test_an_agent_is_shown_with_all_its_fields(api: ApiClient) -> None:
+def test_an_agent_is_shown_with_all_its_fields(api):
     agent = AgentFactory(
         login="anna", name="Anna", surname="Nowak", email="anna@example.com", number="101", grouped=True
     )
@@ -27,7 +26,7 @@ def test_an_agent_is_shown_with_all_its_fields(api: ApiClient) -> None:
     }
 
 
-def test_an_agent_without_group_number_and_mail_has_null_and_empty_strings(api: ApiClient) -> None:
+def test_an_agent_without_group_number_and_mail_has_null_and_empty_strings(api):
     AgentFactory(login="anna", surname="")
 
     body = api.get("/api/agents/anna").json()
@@ -36,19 +35,19 @@ def test_an_agent_without_group_number_and_mail_has_null_and_empty_strings(api: 
 
 
 @pytest.mark.parametrize("login", ["anna.nowak", "anna@example.com", "Łukasz", "a b", "1", "a+b", "100%"])
-def test_a_login_may_hold_dots_and_other_signs(login: str, api: ApiClient) -> None:
+def test_a_login_may_hold_dots_and_other_signs(login, api):
     AgentFactory(login=login)
 
     assert api.get(f"/api/agents/{quote(login)}").json()["login"] == login
 
 
-def test_logins_tell_upper_case_from_lower(api: ApiClient) -> None:
+def test_logins_tell_upper_case_from_lower(api):
     AgentFactory(login="anna")
 
     assert api.get("/api/agents/Anna").status_code == 404
 
 
-def test_list_of_agents_is_ordered_by_login_and_has_inactive_ones(api: ApiClient) -> None:
+def test_list_of_agents_is_ordered_by_login_and_has_inactive_ones(api):
     AgentFactory(login="zofia")
     AgentFactory(login="anna", left=True)
 
@@ -58,7 +57,7 @@ def test_list_of_agents_is_ordered_by_login_and_has_inactive_ones(api: ApiClient
     ]
 
 
-def test_groups_come_by_name(api: ApiClient) -> None:
+def test_groups_come_by_name(api):
     support, sales = AgentGroupFactory(name="Support"), AgentGroupFactory(name="Sales")
 
     assert api.get("/api/agents_groups").json() == [
@@ -68,7 +67,7 @@ def test_groups_come_by_name(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("path", ["agents", "agents_groups"])
-def test_where_there_is_nothing_the_list_is_empty(path: str, api: ApiClient) -> None:
+def test_where_there_is_nothing_the_list_is_empty(path, api):
     response = api.get(f"/api/{path}")
 
     assert (response.status_code, response.json()) == (200, [])

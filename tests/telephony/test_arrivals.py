@@ -8,17 +8,16 @@ from django.utils import timezone
 from callcentre.core.parsing import parse_instant
 from telephony.calls import switch_events
 from telephony.customers import Customer
-from telephony.models import Agent, Connection, Queue
+from telephony.models import Connection, Queue
 from telephony.switch.base import Arrived, Up
 from tests.telephony.callers import CALLER, actions, call_in, distribute, offers, wait_too_long
-from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import OpeningHoursFactory, QueueFactory
 from tickets import customer_lookups
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queue")]
 
 
-def test_a_caller_is_stored_hears_music_and_waits(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_caller_is_stored_hears_music_and_waits(queue, switch):
     call = call_in(caller="22 555 01 07", dialled="225550100")
 
     assert (call.direction, call.state, call.queue, call.src_number) == ("INBOUND", "waiting", queue, CALLER)
@@ -26,16 +25,14 @@ def test_a_caller_is_stored_hears_music_and_waits(queue: Queue, switch: Recordin
     assert actions() == ["CONNECTION_STARTED"]
 
 
-def test_a_repeated_arrival_changes_nothing(switch: RecordingSwitch) -> None:
+def test_a_repeated_arrival_changes_nothing(switch):
     call_in()
     call_in()
 
     assert Connection.objects.count() == 1
 
 
-def test_a_number_without_a_queue_leaves_a_row_and_a_log_line(
-    switch: RecordingSwitch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_number_without_a_queue_leaves_a_row_and_a_log_line(switch, caplog):
     for _ in range(2):
         switch_events.handle(Arrived("caller-1", timezone.now(), CALLER, "+48225550999"))
 
@@ -48,11 +45,11 @@ def test_a_number_without_a_queue_leaves_a_row_and_a_log_line(
 
 
 @pytest.mark.parametrize("caller", ["", "anonymous", "x" * 300])
-def test_a_caller_without_a_number_is_let_in_too(caller: str, switch: RecordingSwitch) -> None:
+def test_a_caller_without_a_number_is_let_in_too(caller, switch):
     assert call_in(caller=caller).state == "waiting"
 
 
-def test_the_registered_function_finds_the_customer(switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_registered_function_finds_the_customer(switch, monkeypatch):
     monkeypatch.setattr(customer_lookups, "customers_of", lambda numbers: {CALLER: Customer(77, "Jan Kowal")})
 
     assert call_in().customer_id == 77
@@ -61,7 +58,7 @@ def test_the_registered_function_finds_the_customer(switch: RecordingSwitch, mon
 # Opening hours and overflow
 
 
-def test_a_queue_that_is_closed_lets_callers_go(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_queue_that_is_closed_lets_callers_go(queue, switch):
     yesterday = (timezone.localtime() - timedelta(days=1)).isoweekday()
     OpeningHoursFactory(queue=queue, weekday=yesterday, opens_at=time(0), closes_at=time(0))
 
@@ -73,7 +70,7 @@ def test_a_queue_that_is_closed_lets_callers_go(queue: Queue, switch: RecordingS
     assert actions() == ["CONNECTION_STARTED", "CONNECTION_ENDED"]
 
 
-def test_a_queue_that_is_inactive_sends_callers_to_its_overflow_queue(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_queue_that_is_inactive_sends_callers_to_its_overflow_queue(queue, switch):
     other = QueueFactory(name="Other")
     Queue.objects.filter(pk=queue.pk).update(is_active=False, overflow_queue=other)
 
@@ -83,14 +80,14 @@ def test_a_queue_that_is_inactive_sends_callers_to_its_overflow_queue(queue: Que
     assert [(move.from_queue, move.queue, move.action) for move in call.transfers.all()] == [(queue, other, "overflow")]
 
 
-def test_queues_that_are_closed_and_overflow_in_a_circle_let_callers_go(queue: Queue, switch: RecordingSwitch) -> None:
+def test_queues_that_are_closed_and_overflow_in_a_circle_let_callers_go(queue, switch):
     other = QueueFactory(is_active=False, overflow_queue=queue)
     Queue.objects.filter(pk=queue.pk).update(is_active=False, overflow_queue=other)
 
     assert call_in().state == "ended"
 
 
-def test_a_queue_that_is_closed_sends_callers_to_its_overflow_number(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_queue_that_is_closed_sends_callers_to_its_overflow_number(queue, switch):
     Queue.objects.filter(pk=queue.pk).update(is_active=False, overflow_number="+48225550111")
 
     call = call_in()
@@ -113,14 +110,14 @@ def test_a_queue_that_is_closed_sends_callers_to_its_overflow_number(queue: Queu
         ("2026-07-02 09:00:00", False),
     ],
 )
-def test_opening_hours_are_by_the_clock_of_the_service(wall_clock: str, is_open: bool, queue: Queue) -> None:
+def test_opening_hours_are_by_the_clock_of_the_service(wall_clock, is_open, queue):
     OpeningHoursFactory(queue=queue, weekday=3, opens_at=time(8), closes_at=time(16))
     OpeningHoursFactory(queue=queue, weekday=3, opens_at=time(23), closes_at=time(0))
 
     assert queue.is_open(parse_instant(wall_clock)) is is_open
 
 
-def test_a_caller_who_waits_too_long_is_disconnected(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_caller_who_waits_too_long_is_disconnected(queue, switch):
     Queue.objects.filter(pk=queue.pk).update(longest_wait_seconds=60)
     call = wait_too_long(call_in(), 61)
 
@@ -128,7 +125,7 @@ def test_a_caller_who_waits_too_long_is_disconnected(queue: Queue, switch: Recor
     assert call.wait_seconds >= 61
 
 
-def test_a_caller_below_the_limit_stays_in_the_queue(switch: RecordingSwitch) -> None:
+def test_a_caller_below_the_limit_stays_in_the_queue(switch):
     call = call_in()
 
     distribute(seconds_from_now=540)
@@ -137,7 +134,7 @@ def test_a_caller_below_the_limit_stays_in_the_queue(switch: RecordingSwitch) ->
     assert call.state == "waiting"
 
 
-def test_a_caller_over_the_limit_waits_for_a_ringing_phone(anna: Agent, switch: RecordingSwitch) -> None:
+def test_a_caller_over_the_limit_waits_for_a_ringing_phone(anna, switch):
     call = call_in()
     distribute()
 
@@ -147,7 +144,7 @@ def test_a_caller_over_the_limit_waits_for_a_ringing_phone(anna: Agent, switch: 
     assert (call.state, offers(call)) == ("waiting", [("anna", "ringing")])
 
 
-def test_a_caller_who_overflows_in_a_circle_is_disconnected(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_caller_who_overflows_in_a_circle_is_disconnected(queue, switch):
     other = QueueFactory(overflow_queue=queue)
     Queue.objects.filter(pk=queue.pk).update(overflow_queue=other)
     call = call_in()

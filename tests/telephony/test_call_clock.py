@@ -1,7 +1,6 @@
 """Durations of calls, while the clock of the system is set back or forth."""
 
 import tracemalloc
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,14 +11,13 @@ from django.utils import timezone
 from callcentre.core.times import zone
 from telephony import call_clock
 from telephony.calls import commands, distribution, placement, switch_events
-from telephony.models import Agent, AgentState, Connection, Leg, Queue
+from telephony.models import AgentState, Connection, Leg
 from telephony.switch.ari_events import Interpreter
 from telephony.switch.base import Ended
 from telephony.verbs import connections
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.reports.asking import ask, refresh
 from tests.telephony.callers import HOTLINE, free_agent, member
-from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, ConnectionFactory, OfferFactory
 from webhooks.models import Event
 
@@ -52,18 +50,18 @@ class Clocks:
 
 
 @pytest.fixture
-def both(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clocks]:
+def both(monkeypatch):
     with monkeypatch.context() as patch:
         yield Clocks(patch)
 
 
 @pytest.fixture
-def agent(both: Clocks) -> Agent:
+def agent(both):
     return free_agent()
 
 
 @pytest.fixture
-def dialling(agent: Agent, both: Clocks, switch: RecordingSwitch) -> Connection:
+def dialling(agent, both, switch):
     """The agent has picked up, and the customer's phone rings since five seconds."""
     call = connections.call(ACTOR, sip="101", phone_number="+48225550107")
     placement.place(call.pk)
@@ -91,9 +89,7 @@ def payload(action: str) -> Any:
 
 
 @pytest.mark.parametrize("seconds", [-3600, -10, -1, 10, 3600])
-def test_setting_the_clock_changes_no_duration(
-    seconds: int, dialling: Connection, both: Clocks, agent: Agent, api: ApiClient
-) -> None:
+def test_setting_the_clock_changes_no_duration(seconds, dialling, both, agent, api):
     both.is_set(seconds)
     happens(dialling, 2, "StasisStart")
     both.passes(20)
@@ -112,7 +108,7 @@ def test_setting_the_clock_changes_no_duration(
     assert talking.ended_at - talking.started_at == timedelta(seconds=45)
 
 
-def test_a_caller_waits_for_as_long_as_time_passes(both: Clocks, queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_caller_waits_for_as_long_as_time_passes(both, queue, switch):
     member(queue, "bert", "102", minutes_free=1)
     caller = {"caller": {"number": "+48225550107"}, "dialplan": {"exten": HOTLINE}}
     event = Interpreter().event(message("StasisStart", {"id": "caller-1", "state": "Ring", **caller}, args=[]))
@@ -135,7 +131,7 @@ def test_a_caller_waits_for_as_long_as_time_passes(both: Clocks, queue: Queue, s
     assert offer.answered_at - offer.offered_at == timedelta(seconds=3)
 
 
-def test_a_command_takes_place_on_the_clock_of_its_call(dialling: Connection, both: Clocks) -> None:
+def test_a_command_takes_place_on_the_clock_of_its_call(dialling, both):
     happens(dialling, 2, "StasisStart")
     both.passes(12)
     both.is_set(-60)
@@ -145,7 +141,7 @@ def test_a_command_takes_place_on_the_clock_of_its_call(dialling: Connection, bo
     assert Connection.objects.get().billsec == 12
 
 
-def test_a_call_timed_by_two_processes_is_never_negative(switch: RecordingSwitch, agent: Agent, api: ApiClient) -> None:
+def test_a_call_timed_by_two_processes_is_never_negative(switch, agent, api):
     """The instants have no readings that belong together: the second one comes after the first all the same."""
     call = ConnectionFactory(agent=agent, talking=True, created_at=MORNING, answered_at=MORNING + timedelta(seconds=10))
     leg: Leg = call.legs.create(
@@ -159,7 +155,7 @@ def test_a_call_timed_by_two_processes_is_never_negative(switch: RecordingSwitch
     assert (row["duration"], row["billsec"]) == (10, 0)
 
 
-def test_rows_with_an_end_before_their_start_count_as_nothing(api: ApiClient, both: Clocks) -> None:
+def test_rows_with_an_end_before_their_start_count_as_nothing(api, both):
     """Instants as an older version of the service may have stored them."""
     agent = AgentFactory(login="anna")
     at, earlier = MORNING + timedelta(minutes=1), MORNING + timedelta(seconds=50)
@@ -177,7 +173,7 @@ def test_rows_with_an_end_before_their_start_count_as_nothing(api: ApiClient, bo
     assert (row["inbound"]["sum"], row["inbound"]["wait_sum"]) == ("00:00:00", 0)
 
 
-def test_the_first_instants_of_calls_are_forgotten_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_instants_of_calls_are_forgotten_in_their_order(monkeypatch):
     monkeypatch.setattr(call_clock, "_leads", {})
     monkeypatch.setattr(call_clock, "REMEMBERED", 3)
     for number in range(5):
@@ -186,7 +182,7 @@ def test_the_first_instants_of_calls_are_forgotten_in_their_order(monkeypatch: p
     assert list(call_clock._leads) == [2, 3, 4]
 
 
-def test_a_call_takes_little_of_the_listeners_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_takes_little_of_the_listeners_memory(monkeypatch):
     monkeypatch.setattr(call_clock, "_leads", {})
     calls = 2000
     tracemalloc.start()
@@ -201,7 +197,7 @@ def test_a_call_takes_little_of_the_listeners_memory(monkeypatch: pytest.MonkeyP
     assert taken / calls < 250
 
 
-def test_an_instant_without_a_reading_is_never_in_the_future() -> None:
+def test_an_instant_without_a_reading_is_never_in_the_future():
     now = timezone.now()
 
     assert call_clock.on_call(1, now + timedelta(hours=1)) < now + timedelta(minutes=1)

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from telephony.models import CallCommand, Connection
-from tests.conftest import ApiClient
 from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("switch")]
@@ -15,7 +14,7 @@ def codes(response: Any) -> set[tuple[str, int]]:
     return {(error.get("field", ""), error["code"]) for error in response.json()["errors"]}
 
 
-def test_a_call_is_stored_and_answered_without_a_body(api: ApiClient) -> None:
+def test_a_call_is_stored_and_answered_without_a_body(api):
     agent = AgentFactory(number="101")
 
     response = api.post("/api/connections/call", {"sip": 101, "phone_number": "22 555 01 07"})
@@ -38,9 +37,7 @@ def test_a_call_is_stored_and_answered_without_a_body(api: ApiClient) -> None:
         ({"sip": "999", "phone_number": "#"}, {("sip", 140301), ("phone_number", 121002)}),
     ],
 )
-def test_all_faults_of_a_call_are_reported(
-    api: ApiClient, body: dict[str, Any], expected: set[tuple[str, int]]
-) -> None:
+def test_all_faults_of_a_call_are_reported(api, body, expected):
     AgentFactory(number="101")
     AgentFactory(number="102", left=True)
 
@@ -50,7 +47,7 @@ def test_all_faults_of_a_call_are_reported(
     assert not Connection.objects.exists()
 
 
-def test_a_repeated_request_with_a_key_calls_once(api: ApiClient) -> None:
+def test_a_repeated_request_with_a_key_calls_once(api):
     AgentFactory(number="101")
     body = {"sip": "101", "phone_number": "+48225550107"}
 
@@ -60,7 +57,7 @@ def test_a_repeated_request_with_a_key_calls_once(api: ApiClient) -> None:
     assert Connection.objects.count() == 1
 
 
-def test_a_call_is_named_by_its_id_with_a_dot(api: ApiClient) -> None:
+def test_a_call_is_named_by_its_id_with_a_dot(api):
     connection = ConnectionFactory(talking=True)
     paths = [f"/api/connections/{name}/hold" for name in (connection.uid, connection.pk, f"1.{connection.pk}")]
 
@@ -68,7 +65,7 @@ def test_a_call_is_named_by_its_id_with_a_dot(api: ApiClient) -> None:
     assert CallCommand.objects.get().connection == connection
 
 
-def test_a_transfer_names_one_place(api: ApiClient) -> None:
+def test_a_transfer_names_one_place(api):
     talking, queue = ConnectionFactory(talking=True), QueueFactory()
     path = f"/api/connections/{talking.uid}/transfer"
 

@@ -7,13 +7,12 @@ from django.utils import timezone, translation
 
 from telephony import causes
 from telephony.calls import distribution, placement, reconciliation, switch_events
-from telephony.models import Agent, Connection, Leg, Queue
+from telephony.models import Agent, Connection, Leg
 from telephony.switch.base import Channel, Ended, SwitchError, SwitchUnreachable, Up
 from telephony.verbs import connections
 from tests.backoffice import page_of, superuser
 from tests.conftest import ACTOR
 from tests.telephony.callers import call_in, end_refused_legs, free_agent, member, offers, repair, state
-from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import ConnectionFactory, LegFactory
 from webhooks.event_types import EXAMPLES, EventType
 from webhooks.models import Event
@@ -22,7 +21,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def asked() -> Connection:
+def asked():
     free_agent()
     return connections.call(ACTOR, sip="101", phone_number="22 555 01 07")
 
@@ -42,7 +41,7 @@ def reason(connection: Connection) -> tuple[str, int | None, str]:
         (99, ""),
     ],
 )
-def test_a_cause_has_its_name(cause: int, text: str, asked: Connection, switch: RecordingSwitch) -> None:
+def test_a_cause_has_its_name(cause, text, asked, switch):
     placement.place(asked.pk)
     switch_events.handle(Up(f"callcentre-{asked.pk}-1", timezone.now()))
     switch_events.handle(Ended(f"callcentre-{asked.pk}-2", timezone.now(), cause))
@@ -51,7 +50,7 @@ def test_a_cause_has_its_name(cause: int, text: str, asked: Connection, switch: 
     assert Leg.objects.get(number="+48225550107").cause_text == text
 
 
-def test_reason_of_a_refused_agents_phone(asked: Connection, switch: RecordingSwitch) -> None:
+def test_reason_of_a_refused_agents_phone(asked, switch):
     switch.refusals["call_agent"] = SwitchError("Asterisk answered 500: Allocation failed.")
 
     placement.place(asked.pk)
@@ -65,7 +64,7 @@ def test_reason_of_a_refused_agents_phone(asked: Connection, switch: RecordingSw
     assert payload.keys() == EXAMPLES[EventType.CONNECTION_ENDED].keys()
 
 
-def test_reason_of_a_refused_number(asked: Connection, switch: RecordingSwitch) -> None:
+def test_reason_of_a_refused_number(asked, switch):
     switch.refusals["call_number"] = SwitchError("x" * 300, cause=3)
 
     placement.place(asked.pk)
@@ -76,7 +75,7 @@ def test_reason_of_a_refused_number(asked: Connection, switch: RecordingSwitch) 
     assert ("hang_up", f"callcentre-{asked.pk}-1", 3) in switch.told
 
 
-def test_reason_of_a_refused_phone_of_an_offer(queue: Queue, switch: RecordingSwitch) -> None:
+def test_reason_of_a_refused_phone_of_an_offer(queue, switch):
     member(queue, "anna", "101")
     switch.refusals["call_agent"] = SwitchError("Asterisk answered 500: Allocation failed.")
     call = call_in()
@@ -88,7 +87,7 @@ def test_reason_of_a_refused_phone_of_an_offer(queue: Queue, switch: RecordingSw
     assert call.legs.get(role="agent").cause_text == "Asterisk answered 500: Allocation failed."
 
 
-def test_reason_of_a_call_not_placed_without_a_connection_to_the_pbx(asked: Connection) -> None:
+def test_reason_of_a_call_not_placed_without_a_connection_to_the_pbx(asked):
     Connection.objects.update(place_until=timezone.now() - timedelta(seconds=1))
 
     placement.place(asked.pk)
@@ -96,7 +95,7 @@ def test_reason_of_a_call_not_placed_without_a_connection_to_the_pbx(asked: Conn
     assert reason(asked) == ("FAILED", placement.OUT_OF_ORDER, causes.NO_CONNECTION)
 
 
-def test_a_call_that_the_pbx_neither_answered_nor_knows_says_so(asked: Connection, switch: RecordingSwitch) -> None:
+def test_a_call_that_the_pbx_neither_answered_nor_knows_says_so(asked, switch):
     switch.refusals["call_agent"] = SwitchUnreachable("time-out")
     placement.place(asked.pk)
     Leg.objects.update(asked_at=timezone.now() - timedelta(minutes=1))
@@ -106,7 +105,7 @@ def test_a_call_that_the_pbx_neither_answered_nor_knows_says_so(asked: Connectio
     assert reason(asked) == ("FAILED", None, causes.NO_CONNECTION)
 
 
-def test_a_call_that_the_pbx_lists_after_a_timeout_continues(asked: Connection, switch: RecordingSwitch) -> None:
+def test_a_call_that_the_pbx_lists_after_a_timeout_continues(asked, switch):
     switch.refusals["call_agent"] = SwitchUnreachable("time-out")
     placement.place(asked.pk)
     switch.listed = [Channel(f"callcentre-{asked.pk}-1", is_up=True)]
@@ -116,7 +115,7 @@ def test_a_call_that_the_pbx_lists_after_a_timeout_continues(asked: Connection, 
     assert reason(asked) == ("FAILED", 16, "Normal clearing")
 
 
-def test_reason_of_a_call_with_an_unseen_end(switch: RecordingSwitch) -> None:
+def test_reason_of_a_call_with_an_unseen_end(switch):
     call = ConnectionFactory(talking=True)
     for number in (1, 2):
         LegFactory(connection=call, channel_id=f"callcentre-{call.pk}-{number}", state="up")
@@ -128,7 +127,7 @@ def test_reason_of_a_call_with_an_unseen_end(switch: RecordingSwitch) -> None:
 
 
 @pytest.mark.usefixtures("plain_static")
-def test_the_admin_says_why_in_the_readers_language() -> None:
+def test_the_admin_says_why_in_the_readers_language():
     call = ConnectionFactory(cause=38, cause_text=causes.NO_CONNECTION, disposition="FAILED")
     LegFactory(connection=call, channel_id="x", cause=17, cause_text="User busy")
     client = superuser()

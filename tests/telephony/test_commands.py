@@ -1,19 +1,16 @@
 """Commands to open calls, carried out once and in order."""
 
-from typing import Any
-
 import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from telephony.calls import commands, placement, reconciliation, switch_events
-from telephony.models import Agent, AgentState, CallCommand, Connection, Leg, Transfer, TransferShortcut
+from telephony.models import AgentState, CallCommand, Connection, Leg, Transfer, TransferShortcut
 from telephony.switch.base import Ended, Up
 from telephony.verbs import connections
 from tests.conftest import ACTOR
 from tests.telephony.callers import ask, carry_out_all, channel, free_agent, fresh, talk_out
-from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import QueueFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -22,7 +19,7 @@ NUMBER = "+48225550107"
 
 
 @pytest.fixture
-def talking(agent: Agent, switch: RecordingSwitch) -> Connection:
+def talking(agent, switch):
     return talk_out()
 
 
@@ -30,7 +27,7 @@ def kinds() -> dict[str, str]:
     return dict(AgentState.objects.filter(ended_at=None).values_list("agent__login", "kind"))
 
 
-def test_a_call_is_put_on_hold_and_resumed(talking: Connection, switch: RecordingSwitch) -> None:
+def test_a_call_is_put_on_hold_and_resumed(talking, switch):
     ask(talking, "hold")
     held = fresh(talking).is_on_hold
     ask(talking, "resume")
@@ -45,7 +42,7 @@ def test_a_call_is_put_on_hold_and_resumed(talking: Connection, switch: Recordin
     assert (held, fresh(talking).is_on_hold) == (True, False)
 
 
-def test_a_call_is_hung_up(talking: Connection, switch: RecordingSwitch) -> None:
+def test_a_call_is_hung_up(talking, switch):
     ask(talking, "hang_up")
 
     over = fresh(talking)
@@ -54,7 +51,7 @@ def test_a_call_is_hung_up(talking: Connection, switch: RecordingSwitch) -> None
     assert kinds() == {"anna": "free"}
 
 
-def test_a_queued_call_can_be_hung_up(agent: Agent, switch: RecordingSwitch) -> None:
+def test_a_queued_call_can_be_hung_up(agent, switch):
     connection = connections.call(ACTOR, sip="101", phone_number=NUMBER)
     ask(connection, "hang_up")
     placement.place(connection.pk)
@@ -62,7 +59,7 @@ def test_a_queued_call_can_be_hung_up(agent: Agent, switch: RecordingSwitch) -> 
     assert (switch.told, fresh(connection).disposition) == ([], "FAILED")
 
 
-def test_transfer_to_a_number(talking: Connection, switch: RecordingSwitch) -> None:
+def test_transfer_to_a_number(talking, switch):
     commands.ask_transfer(ACTOR, talking, [], number="22 555 01 99")
     carry_out_all()
     while_ringing, doing = fresh(talking).state, kinds()
@@ -83,7 +80,7 @@ def test_transfer_to_a_number(talking: Connection, switch: RecordingSwitch) -> N
     assert (transfer.number, transfer.from_agent, transfer.actor_name) == ("+48225550199", talking.agent, ACTOR.name)
 
 
-def test_transfer_to_another_agents_phone(talking: Connection, switch: RecordingSwitch) -> None:
+def test_transfer_to_another_agents_phone(talking, switch):
     other = free_agent("piotr", "102")
     commands.ask_transfer(ACTOR, talking, [], number="102")
     carry_out_all()
@@ -99,9 +96,7 @@ def test_transfer_to_another_agents_phone(talking: Connection, switch: Recording
     assert (fresh(talking).agent, fresh(talking).hung_up_by) == (other, "agent")
 
 
-def test_a_customer_who_hangs_up_as_the_target_rings_ends_the_call(
-    talking: Connection, switch: RecordingSwitch
-) -> None:
+def test_a_customer_who_hangs_up_as_the_target_rings_ends_the_call(talking, switch):
     commands.ask_transfer(ACTOR, talking, [], number="22 555 01 99")
     carry_out_all()
     switch_events.handle(Ended(channel(talking, 2), timezone.now(), 16))
@@ -111,7 +106,7 @@ def test_a_customer_who_hangs_up_as_the_target_rings_ends_the_call(
 
 
 @pytest.mark.parametrize("how", ["the customer hangs up", "it is hung up", "it is lost"])
-def test_a_call_that_ends_while_a_target_rings_lets_that_agent_go(how: str, talking: Connection) -> None:
+def test_a_call_that_ends_while_a_target_rings_lets_that_agent_go(how, talking):
     free_agent("piotr", "102")
     commands.ask_transfer(ACTOR, talking, [], number="102")
     carry_out_all()
@@ -128,7 +123,7 @@ def test_a_call_that_ends_while_a_target_rings_lets_that_agent_go(how: str, talk
     assert (fresh(talking).state, kinds()) == ("ended", {"anna": "free", "piotr": "free"})
 
 
-def test_transfer_to_a_queue(talking: Connection, switch: RecordingSwitch) -> None:
+def test_transfer_to_a_queue(talking, switch):
     queue = QueueFactory(music_class="jazz")
     commands.ask_transfer(ACTOR, talking, [], queue_id=queue.pk)
     carry_out_all()
@@ -139,7 +134,7 @@ def test_transfer_to_a_queue(talking: Connection, switch: RecordingSwitch) -> No
     assert kinds() == {"anna": "free"}
 
 
-def test_a_shortcut_leads_where_it_says(talking: Connection) -> None:
+def test_a_shortcut_leads_where_it_says(talking):
     shortcut = TransferShortcut.objects.create(name="Office", number="22 555 01 99")
     commands.ask_transfer(ACTOR, talking, [], transfer_shortcut_id=shortcut.pk)
 
@@ -156,7 +151,7 @@ def test_a_shortcut_leads_where_it_says(talking: Connection) -> None:
         ({"transfer_shortcut_id": 0}, ErrorCode.SHORTCUT_UNKNOWN, "transfer_shortcut_id"),
     ],
 )
-def test_a_transfer_needs_a_target(talking: Connection, target: dict[str, Any], code: ErrorCode, field: str) -> None:
+def test_a_transfer_needs_a_target(talking, target, code, field):
     with pytest.raises(Invalid) as refusal:
         commands.ask_transfer(ACTOR, talking, [], **target)
 
@@ -174,7 +169,7 @@ def test_a_transfer_needs_a_target(talking: Connection, target: dict[str, Any], 
         ("waiting", False, "transfer", ErrorCode.CALL_NOT_TALKING),
     ],
 )
-def test_a_call_in_another_state_is_left_alone(state: str, is_on_hold: bool, kind: str, code: ErrorCode) -> None:
+def test_a_call_in_another_state_is_left_alone(state, is_on_hold, kind, code):
     connection = Connection(state=state, is_on_hold=is_on_hold)
     connection.all_legs = []
 
@@ -185,7 +180,7 @@ def test_a_call_in_another_state_is_left_alone(state: str, is_on_hold: bool, kin
     assert not CallCommand.objects.exists()
 
 
-def test_a_command_that_comes_too_late_says_so(talking: Connection, switch: RecordingSwitch) -> None:
+def test_a_command_that_comes_too_late_says_so(talking, switch):
     commands.ask(ACTOR, talking, "hold")
     switch_events.handle(Ended(channel(talking, 2), timezone.now(), 16))
     switch.told.clear()
@@ -195,7 +190,7 @@ def test_a_command_that_comes_too_late_says_so(talking: Connection, switch: Reco
     assert CallCommand.objects.get(error="The call is over.").done_at is not None
 
 
-def test_a_command_is_carried_out_once(talking: Connection, switch: RecordingSwitch) -> None:
+def test_a_command_is_carried_out_once(talking, switch):
     command = commands.ask(ACTOR, talking, "hold")
     for _ in range(2):
         commands.carry_out(command.pk, talking.pk)
@@ -203,8 +198,8 @@ def test_a_command_is_carried_out_once(talking: Connection, switch: RecordingSwi
     assert len(switch.told) == 2
 
 
-def test_a_command_that_fails_is_done_with_and_says_so(talking: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stumble(*args: Any) -> None:
+def test_a_command_that_fails_is_done_with_and_says_so(talking, monkeypatch):
+    def stumble(*args):
         raise ValueError("a bug")
 
     monkeypatch.setitem(commands._VERBS, "hold", stumble)
@@ -217,8 +212,8 @@ def test_a_command_that_fails_is_done_with_and_says_so(talking: Connection, monk
     assert fresh(talking).state == "ended"
 
 
-def test_a_command_waits_for_a_database_that_is_away(talking: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    def lose(*args: Any) -> None:
+def test_a_command_waits_for_a_database_that_is_away(talking, monkeypatch):
+    def lose(*args):
         raise OperationalError("gone")
 
     monkeypatch.setitem(commands._VERBS, "hold", lose)

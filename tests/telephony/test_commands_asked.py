@@ -1,7 +1,6 @@
 """Commands that are asked for at once, and commands that a switch that is away cannot carry out."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -11,10 +10,9 @@ from telephony.calls import commands, reconciliation, switch_requests
 from telephony.models import CallCommand, Connection
 from telephony.switch.base import SwitchUnreachable
 from telephony.verbs import connections
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.serving import at_once
 from tests.telephony.callers import ask, carry_out_all, free_agent, talk_out
-from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, ConnectionFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -23,7 +21,7 @@ AWAY = "No connection to the PBX."
 
 
 @pytest.fixture
-def talking(switch: RecordingSwitch) -> Connection:
+def talking(switch):
     free_agent()
     return talk_out()
 
@@ -34,10 +32,7 @@ def refused(connection: Connection, kind: str) -> ErrorCode:
     return refusal.value.code
 
 
-# One after another
-
-
-def test_hold_and_resume_at_once_are_done_in_their_order(talking: Connection, switch: RecordingSwitch) -> None:
+def test_hold_and_resume_at_once_are_done_in_their_order(talking, switch):
     commands.ask(ACTOR, talking, "hold")
     commands.ask(ACTOR, talking, "resume")
     carry_out_all()
@@ -57,15 +52,15 @@ def test_hold_and_resume_at_once_are_done_in_their_order(talking: Connection, sw
         ("hang_up", "hang_up", ErrorCode.CALL_OVER),
     ],
 )
-def test_earlier_open_commands_count_as_done(first: str, second: str, code: ErrorCode, talking: Connection) -> None:
+def test_earlier_open_commands_count_as_done(first, second, code, talking):
     commands.ask(ACTOR, talking, first, {"number": "102"})
 
     assert refused(talking, second) is code
     assert CallCommand.objects.get().kind == first
 
 
-def test_one_of_two_simultaneous_holds_is_refused(talking: Connection) -> None:
-    def ask() -> str:
+def test_one_of_two_simultaneous_holds_is_refused(talking):
+    def ask():
         try:
             commands.ask(ACTOR, talking, "hold")
         except Conflict as refusal:
@@ -80,9 +75,7 @@ def test_one_of_two_simultaneous_holds_is_refused(talking: Connection) -> None:
 
 
 @pytest.mark.parametrize("operation", ["hold", "hangup"])
-def test_a_request_to_a_dead_switch_is_refused(
-    operation: str, talking: Connection, switch: RecordingSwitch, api: ApiClient
-) -> None:
+def test_a_request_to_a_dead_switch_is_refused(operation, talking, switch, api):
     switch.refusals["ping"] = SwitchUnreachable("time-out")
 
     answer = api.post(f"/api/connections/{talking.uid}/{operation}")
@@ -92,12 +85,10 @@ def test_a_request_to_a_dead_switch_is_refused(
     assert Connection.objects.get().state == "talking"
 
 
-def test_a_retry_asks_the_switch_before_its_transaction(
-    talking: Connection, switch: RecordingSwitch, api: ApiClient
-) -> None:
+def test_a_retry_asks_the_switch_before_its_transaction(talking, switch, api):
     """The guard of all tests refuses it inside. A repetition needs no switch."""
 
-    def hold() -> Any:
+    def hold():
         return api.post(f"/api/connections/{talking.uid}/hold", HTTP_IDEMPOTENCY_KEY="once")
 
     switch.refusals["ping"] = SwitchUnreachable("time-out")
@@ -110,7 +101,7 @@ def test_a_retry_asks_the_switch_before_its_transaction(
     assert CallCommand.objects.count() == 1
 
 
-def test_a_command_is_refused_without_a_connected_listener(api: ApiClient) -> None:
+def test_a_command_is_refused_without_a_connected_listener(api):
     call = ConnectionFactory(talking=True)
 
     answer = api.post(f"/api/connections/{call.uid}/hold")
@@ -118,7 +109,7 @@ def test_a_command_is_refused_without_a_connected_listener(api: ApiClient) -> No
     assert (answer.status_code, answer.json()["errors"][0]["code"]) == (409, 140309)
 
 
-def test_a_call_that_is_not_placed_yet_can_be_given_up_without_the_switch() -> None:
+def test_a_call_that_is_not_placed_yet_can_be_given_up_without_the_switch():
     AgentFactory(number="101")
     call = connections.call(ACTOR, sip="101", phone_number="+48225550107")
 
@@ -128,7 +119,7 @@ def test_a_call_that_is_not_placed_yet_can_be_given_up_without_the_switch() -> N
 
 
 @pytest.mark.parametrize("kind", ["hold", "hang_up", "transfer"])
-def test_a_command_to_a_dead_switch_changes_nothing(kind: str, talking: Connection, switch: RecordingSwitch) -> None:
+def test_a_command_to_a_dead_switch_changes_nothing(kind, talking, switch):
     commands.ask(ACTOR, talking, kind, {"number": "102"})
     switch.refusals["ping"] = SwitchUnreachable("time-out")
     carry_out_all()
@@ -138,7 +129,7 @@ def test_a_command_to_a_dead_switch_changes_nothing(kind: str, talking: Connecti
     assert (call.state, call.is_on_hold, switch.told) == ("talking", False, [])
 
 
-def test_a_command_that_the_switch_does_not_answer_has_an_error(talking: Connection, switch: RecordingSwitch) -> None:
+def test_a_command_that_the_switch_does_not_answer_has_an_error(talking, switch):
     switch_requests.unsent.clear()
     commands.ask(ACTOR, talking, "hold")
     switch.refusals["destroy_bridge"] = SwitchUnreachable("time-out")
@@ -154,7 +145,7 @@ def test_a_command_that_the_switch_does_not_answer_has_an_error(talking: Connect
     assert [told[0] for told in switch.told] == ["destroy_bridge", "play_music"]
 
 
-def test_a_command_that_waited_for_the_switch_too_long_is_not_done_out_of_the_blue(talking: Connection) -> None:
+def test_a_command_that_waited_for_the_switch_too_long_is_not_done_out_of_the_blue(talking):
     commands.ask(ACTOR, talking, "hold")
     commands.ask(ACTOR, talking, "hang_up")
     CallCommand.objects.update(created_at=timezone.now() - commands.KEPT - timedelta(seconds=1))

@@ -35,7 +35,7 @@ def found(**query: Any) -> list[str]:
     return [call.dst for call in response.context["cl"].result_list]
 
 
-def test_the_list_of_calls_shows_parties_and_results() -> None:
+def test_the_list_of_calls_shows_parties_and_results():
     call = ConnectionFactory(created_at=START, agent=AgentFactory(login="anna"), queue=QueueFactory(name="Hotline"))
 
     page = superuser().page(LIST)
@@ -44,7 +44,7 @@ def test_the_list_of_calls_shows_parties_and_results() -> None:
         assert text in page, text
 
 
-def test_the_newest_come_first_whatever_their_ids() -> None:
+def test_the_newest_come_first_whatever_their_ids():
     for dst, minutes in (("1", 5), ("2", 0), ("3", 9)):
         ConnectionFactory(dst=dst, created_at=START + timedelta(minutes=minutes))
 
@@ -70,7 +70,7 @@ def test_the_newest_come_first_whatever_their_ids() -> None:
         ({"q": "nobody"}, []),
     ],
 )
-def test_connections_are_found_by(query: dict[str, str], expected: list[str]) -> None:
+def test_connections_are_found_by(query, expected):
     ConnectionFactory(dst="in", inbound=True, created_at=START)
     ConnectionFactory(dst="out", created_at=START + timedelta(hours=1))
     ConnectionFactory(
@@ -81,7 +81,7 @@ def test_connections_are_found_by(query: dict[str, str], expected: list[str]) ->
     assert found(**query) == expected
 
 
-def test_connections_are_found_by_agent_by_queue_and_by_id() -> None:
+def test_connections_are_found_by_agent_by_queue_and_by_id():
     call = ConnectionFactory(dst="a", agent=AgentFactory(), queue=QueueFactory())
     ConnectionFactory(dst="b")
 
@@ -90,7 +90,7 @@ def test_connections_are_found_by_agent_by_queue_and_by_id() -> None:
     assert found(q=call.uid) == ["a"]
 
 
-def test_a_page_of_results_knows_whether_there_is_another() -> None:
+def test_a_page_of_results_knows_whether_there_is_another():
     for minutes in range(120):
         ConnectionFactory(dst=str(minutes), created_at=START + timedelta(minutes=minutes))
 
@@ -100,7 +100,7 @@ def test_a_page_of_results_knows_whether_there_is_another() -> None:
     assert [dst for page in pages for dst in page] == [str(minutes) for minutes in reversed(range(120))]
 
 
-def test_the_page_of_a_call_shows_its_course() -> None:
+def test_the_page_of_a_call_shows_its_course():
     anna = AgentFactory(login="anna")
     call = ConnectionFactory(inbound=True, agent=anna, cause=16, hung_up_by="customer")
     OfferFactory(connection=call, agent=anna, outcome="answered")
@@ -117,7 +117,7 @@ def test_the_page_of_a_call_shows_its_course() -> None:
         assert text in page, text
 
 
-def test_the_page_of_a_call_takes_the_same_queries_however_much_happened() -> None:
+def test_the_page_of_a_call_takes_the_same_queries_however_much_happened():
     client = superuser()
     for count in (1, 10):
         call = ConnectionFactory(inbound=True)
@@ -129,7 +129,7 @@ def test_the_page_of_a_call_takes_the_same_queries_however_much_happened() -> No
             client.get(page_of(call))
 
 
-def test_viewers_of_calls_get_no_recordings() -> None:
+def test_viewers_of_calls_get_no_recordings():
     call = ConnectionFactory()
     RecordingFactory(connection=call, ready=True)
     TranscriptionFactory(connection=call, finished=True)
@@ -141,7 +141,7 @@ def test_viewers_of_calls_get_no_recordings() -> None:
     assert "my invoice" not in page
 
 
-def test_a_search_has_a_limit_of_results(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_has_a_limit_of_results(monkeypatch):
     monkeypatch.setattr(connection_search, "MAX_FOUND", 2)
     for minutes in range(4):
         ConnectionFactory(dst="+48225550107", created_at=START + timedelta(minutes=minutes))
@@ -163,7 +163,7 @@ def test_a_search_has_a_limit_of_results(monkeypatch: pytest.MonkeyPatch) -> Non
         ("above:9999999999999999999", ["1"]),
     ],
 )
-def test_no_threshold_in_an_address_is_too_long(counted: str, expected: list[str]) -> None:
+def test_no_threshold_in_an_address_is_too_long(counted, expected):
     ConnectionFactory(dst="1", direction="OUTBOUND", created_at=START, answered_at=START, ended_at=START + MINUTE)
     day = f"{START.timestamp():.0f}-{(START + timedelta(days=1)).timestamp():.0f}"
 

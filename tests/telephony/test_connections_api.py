@@ -29,7 +29,7 @@ def found(api: ApiClient, query: str = "") -> list[str]:
     return [connection["dst"] for connection in body["result"]]
 
 
-def test_an_answered_call_is_shown_with_all_its_keys(api: ApiClient) -> None:
+def test_an_answered_call_is_shown_with_all_its_keys(api):
     queue = QueueFactory()
     call = ConnectionFactory(
         created_at=START,
@@ -67,7 +67,7 @@ def test_an_answered_call_is_shown_with_all_its_keys(api: ApiClient) -> None:
     }
 
 
-def test_open_and_unanswered_calls_have_no_talk(api: ApiClient) -> None:
+def test_open_and_unanswered_calls_have_no_talk(api):
     ConnectionFactory(unanswered=True, created_at=START, ended_at=START + timedelta(seconds=30))
     ConnectionFactory(waiting=True)
 
@@ -80,7 +80,7 @@ def test_open_and_unanswered_calls_have_no_talk(api: ApiClient) -> None:
     ]
 
 
-def test_a_call_names_its_topic_its_first_recording_and_the_state_of_its_transcription(api: ApiClient) -> None:
+def test_a_call_names_its_topic_its_first_recording_and_the_state_of_its_transcription(api):
     call = ConnectionFactory()
     topic = ConnectionTopicFactory(connection=call).topic
     for name, state in ((call.uid, "removed"), (f"{call.uid}-2", "ready"), (f"{call.uid}-3", "ready")):
@@ -96,14 +96,14 @@ def test_a_call_names_its_topic_its_first_recording_and_the_state_of_its_transcr
     )
 
 
-def test_the_newest_come_first_and_of_those_of_one_second_the_later_row(api: ApiClient) -> None:
+def test_the_newest_come_first_and_of_those_of_one_second_the_later_row(api):
     for dst, minutes in (("1", 0), ("2", 5), ("3", 0)):
         ConnectionFactory(dst=dst, created_at=START + timedelta(minutes=minutes))
 
     assert found(api) == ["2", "3", "1"]
 
 
-def test_pages_follow_one_another(api: ApiClient) -> None:
+def test_pages_follow_one_another(api):
     for n in range(5):
         ConnectionFactory(dst=str(n), created_at=START)
 
@@ -124,7 +124,7 @@ def test_pages_follow_one_another(api: ApiClient) -> None:
         ("date_from=2026-07-01&date_to=2026-07-01", ["c", "b"]),
     ],
 )
-def test_filter_by_date_includes_day_or_minute_of_its_bounds(query: str, expected: list[str], api: ApiClient) -> None:
+def test_filter_by_date_includes_day_or_minute_of_its_bounds(query, expected, api):
     # In Warsaw: 23:59:59 of June 30th, then 00:00, 10:00:30 and the next midnight.
     instants = [(6, 30, 21, 59, 59), (6, 30, 22, 0, 0), (7, 1, 8, 0, 30), (7, 1, 22, 0, 0)]
     for name, instant in zip("abcd", instants, strict=True):
@@ -133,7 +133,7 @@ def test_filter_by_date_includes_day_or_minute_of_its_bounds(query: str, expecte
     assert found(api, query) == expected
 
 
-def test_filter_by_agent_queue_and_sip_number(api: ApiClient) -> None:
+def test_filter_by_agent_queue_and_sip_number(api):
     queue = QueueFactory()
     ConnectionFactory(dst="a", agent=AgentFactory(login="anna"), src="101")
     ConnectionFactory(dst="b", agent=AgentFactory(), queue=queue, src="anna.desk")
@@ -145,7 +145,7 @@ def test_filter_by_agent_queue_and_sip_number(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("spelling", ["%2B48225550107", "22 555 01 07", "0048 22 5550107", "tel:%2B48-22-555-0107"])
-def test_filter_by_number_in_any_spelling(spelling: str, api: ApiClient) -> None:
+def test_filter_by_number_in_any_spelling(spelling, api):
     ConnectionFactory(inbound=True, src="+48 22 555 01 07", dst="in")
     ConnectionFactory(src="101", dst="225550107")
     ConnectionFactory(src="102", dst="225550108")
@@ -154,7 +154,7 @@ def test_filter_by_number_in_any_spelling(spelling: str, api: ApiClient) -> None
     assert found(api, f"dst={spelling}") == ["225550107"]
 
 
-def test_filter_by_connection_id(api: ApiClient) -> None:
+def test_filter_by_connection_id(api):
     call, other = ConnectionFactory(dst="a"), ConnectionFactory(dst="b", created_at=START)
 
     assert found(api, f"connection_id={call.uid}") == ["a"]
@@ -166,13 +166,13 @@ def test_filter_by_connection_id(api: ApiClient) -> None:
 @pytest.mark.parametrize(
     "uid", ["1", "1.", ".1", "x.y", "1.0", "1.01", "9" * 30 + ".1", "1." + "9" * 30, "¹.²", "1.1.1"]
 )
-def test_a_malformed_connection_id_finds_nothing(uid: str, api: ApiClient) -> None:
+def test_a_malformed_connection_id_finds_nothing(uid, api):
     ConnectionFactory()
 
     assert found(api, f"connection_id={uid}") == []
 
 
-def test_filters_narrow_together(api: ApiClient) -> None:
+def test_filters_narrow_together(api):
     anna = AgentFactory(login="anna")
     ConnectionFactory(dst="a", agent=anna, created_at=START)
     ConnectionFactory(dst="b", agent=anna, created_at=START + timedelta(days=1))
@@ -181,7 +181,7 @@ def test_filters_narrow_together(api: ApiClient) -> None:
     assert found(api, "user_login=anna&date_to=2026-07-01") == ["a"]
 
 
-def test_all_wrong_filters_are_reported_together(api: ApiClient) -> None:
+def test_all_wrong_filters_are_reported_together(api):
     response: Any = api.get("/api/connections?date_from=x&date_to=2026-13-01&queue_id=x&src=%00&limit=0&offset=-1")
 
     assert response.status_code == 400
@@ -195,7 +195,7 @@ def test_all_wrong_filters_are_reported_together(api: ApiClient) -> None:
     }
 
 
-def test_each_filter_is_answered_from_an_index_in_its_order() -> None:
+def test_each_filter_is_answered_from_an_index_in_its_order():
     """No sort and no scan of the table, once it is large."""
     from django.db import connection
 

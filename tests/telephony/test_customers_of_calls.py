@@ -60,7 +60,7 @@ def test_the_number_of_queries_does_not_depend_on_the_waiting_callers():
     with few_statements(2):
         found = callers(queue)
 
-    assert {caller.customer_label for caller in found} == {f"Jan Kowal {n}" for n in range(20)}
+    assert {caller["customer_label"] for caller in found} == {f"Jan Kowal {n}" for n in range(20)}
 
 
 def test_the_page_of_a_call_leads_to_its_customer():

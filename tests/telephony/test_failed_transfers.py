@@ -10,7 +10,7 @@ from django.utils import timezone
 from telephony import causes
 from telephony.calls import commands, placement, switch_events
 from telephony.calls.legs import NO_MEDIA
-from telephony.models import Agent, Connection, Queue, Talk
+from telephony.models import Connection, Queue, Talk
 from telephony.switch.base import Ended, Ringing, SwitchError, Up
 from telephony.verbs import connections, presence
 from tests.backoffice import page_of, superuser
@@ -32,7 +32,6 @@ from tests.telephony.callers import (
     talk_out,
     wait_too_long,
 )
-from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import QueueFactory
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("switch")]
@@ -41,7 +40,7 @@ OUTSIDE = "+48225550199"
 
 
 @pytest.fixture
-def inbound(queue: Queue, anna: Agent, switch: RecordingSwitch) -> Connection:
+def inbound(queue, anna, switch):
     """A caller of the queue who talks with Anna."""
     call = talk_in()
     switch.told.clear()
@@ -49,7 +48,7 @@ def inbound(queue: Queue, anna: Agent, switch: RecordingSwitch) -> Connection:
 
 
 @pytest.fixture
-def outbound(switch: RecordingSwitch) -> Connection:
+def outbound(switch):
     """A customer whom Anna has called, and talks with; the call is of no queue."""
     free_agent()
     return talk_out()
@@ -71,9 +70,7 @@ def ways(call: Connection) -> list[tuple[str, str, str, str]]:
 @pytest.mark.parametrize(
     ("cause", "why"), [(17, "User busy"), (19, "User alerting, no answer"), (1, "Unallocated (unassigned) number")]
 )
-def test_a_number_that_is_not_reached_gives_the_customer_back_to_the_agent(
-    cause: int, why: str, inbound: Connection, anna: Agent, switch: RecordingSwitch
-) -> None:
+def test_a_number_that_is_not_reached_gives_the_customer_back_to_the_agent(cause, why, inbound, anna, switch):
     ask(inbound, "transfer", number=OUTSIDE)
     switch_events.handle(Ringing(target(inbound), timezone.now()))
     target_ends(inbound, cause)
@@ -89,7 +86,7 @@ def test_a_number_that_is_not_reached_gives_the_customer_back_to_the_agent(
     assert switch.told[-1] == ("join", call.bridge_id, "caller-1", target(call))
 
 
-def test_the_agent_gets_the_event_of_ringing(inbound: Connection) -> None:
+def test_the_agent_gets_the_event_of_ringing(inbound):
     ask(inbound, "transfer", number=OUTSIDE)
     before = actions().count("AGENT_RINGING")
     target_ends(inbound, 17)
@@ -98,7 +95,7 @@ def test_the_agent_gets_the_event_of_ringing(inbound: Connection) -> None:
     assert offers(inbound) == [("anna", "answered"), ("anna", "ringing")]
 
 
-def test_a_busy_target_returns_the_customer_to_the_transferring_agent(inbound: Connection) -> None:
+def test_a_busy_target_returns_the_customer_to_the_transferring_agent(inbound):
     free_agent("zoe", "109")
     ask(inbound, "transfer", number="109")
     target_ends(inbound, 17)
@@ -106,7 +103,7 @@ def test_a_busy_target_returns_the_customer_to_the_transferring_agent(inbound: C
     assert offers(inbound) == [("anna", "answered"), ("zoe", "refused"), ("anna", "ringing")]
 
 
-def test_a_refused_number_gives_the_customer_back(inbound: Connection, anna: Agent, switch: RecordingSwitch) -> None:
+def test_a_refused_number_gives_the_customer_back(inbound, anna, switch):
     switch.refusals["call_number"] = SwitchError("Asterisk answered 500: Allocation failed.")
     ask(inbound, "transfer", number=OUTSIDE)
     end_refused_legs()
@@ -115,7 +112,7 @@ def test_a_refused_number_gives_the_customer_back(inbound: Connection, anna: Age
     assert ways(inbound)[-1][3] == f"{OUTSIDE}: Asterisk answered 500: Allocation failed."
 
 
-def test_the_customer_of_a_call_out_goes_back_to_the_agent_as_well(outbound: Connection) -> None:
+def test_the_customer_of_a_call_out_goes_back_to_the_agent_as_well(outbound):
     ask(outbound, "transfer", number=OUTSIDE)
     target_ends(outbound, 17)
     switch_events.handle(Up(target(outbound), timezone.now()))
@@ -124,9 +121,7 @@ def test_the_customer_of_a_call_out_goes_back_to_the_agent_as_well(outbound: Con
     assert (call.state, call.agent and call.agent.login, call.disposition) == ("talking", "anna", "")
 
 
-def test_an_agent_who_does_not_answer_leaves_the_call_to_the_queue(
-    inbound: Connection, queue: Queue, anna: Agent, bert: Agent
-) -> None:
+def test_an_agent_who_does_not_answer_leaves_the_call_to_the_queue(inbound, queue, anna, bert):
     ask(inbound, "transfer", number=OUTSIDE)
     target_ends(inbound, 17)
     switch_events.handle(Ringing(target(inbound), timezone.now()))
@@ -141,9 +136,7 @@ def test_an_agent_who_does_not_answer_leaves_the_call_to_the_queue(
 
 
 @pytest.mark.parametrize("why", ["logged out", "inactive", "in another call"])
-def test_an_agent_who_cannot_ring_leaves_it_to_the_queue(
-    why: str, inbound: Connection, queue: Queue, anna: Agent
-) -> None:
+def test_an_agent_who_cannot_ring_leaves_it_to_the_queue(why, inbound, queue, anna):
     ask(inbound, "transfer", number=OUTSIDE)
     if why == "logged out":
         presence.log_out(anna, ACTOR)
@@ -158,7 +151,7 @@ def test_an_agent_who_cannot_ring_leaves_it_to_the_queue(
     assert ways(inbound)[-1] == ("return", str(queue), "", f"{OUTSIDE}: User busy")
 
 
-def test_without_a_queue_the_agent_is_rung_even_in_another_call(outbound: Connection, switch: RecordingSwitch) -> None:
+def test_without_a_queue_the_agent_is_rung_even_in_another_call(outbound, switch):
     ask(outbound, "transfer", number=OUTSIDE)
     switch_events.handle(Ended(f"callcentre-{outbound.pk}-1", timezone.now(), 16))
     placement.place(connections.call(ACTOR, sip="101", phone_number="+48225550155").pk)
@@ -168,9 +161,7 @@ def test_without_a_queue_the_agent_is_rung_even_in_another_call(outbound: Connec
     assert switch.told[-1][:3] == ("call_agent", target(outbound), "101")
 
 
-def test_without_a_queue_a_call_ends_that_the_agent_does_not_take(
-    outbound: Connection, switch: RecordingSwitch
-) -> None:
+def test_without_a_queue_a_call_ends_that_the_agent_does_not_take(outbound, switch):
     ask(outbound, "transfer", number=OUTSIDE)
     target_ends(outbound, 17)
     target_ends(outbound, 19)
@@ -180,7 +171,7 @@ def test_without_a_queue_a_call_ends_that_the_agent_does_not_take(
     assert ("hang_up", f"callcentre-{outbound.pk}-2", 19) in switch.told
 
 
-def test_a_customer_who_hangs_up_on_the_way_back_ends_the_call(inbound: Connection, anna: Agent) -> None:
+def test_a_customer_who_hangs_up_on_the_way_back_ends_the_call(inbound, anna):
     ask(inbound, "transfer", number=OUTSIDE)
     target_ends(inbound, 17)
     give_up(inbound)
@@ -191,14 +182,11 @@ def test_a_customer_who_hangs_up_on_the_way_back_ends_the_call(inbound: Connecti
     assert not inbound.legs.filter(ended_at=None, role="target").exists()
 
 
-# Sent on by a queue, not by an agent
-
-
 def overflowing(queue: Queue, **values: Any) -> None:
     Queue.objects.filter(pk=queue.pk).update(overflow_number=OUTSIDE, **values)
 
 
-def test_a_caller_whose_overflow_failed_waits_again_and_is_then_disconnected(queue: Queue) -> None:
+def test_a_caller_whose_overflow_failed_waits_again_and_is_then_disconnected(queue):
     overflowing(queue, longest_wait_seconds=600)
     call = call_in()
     wait_too_long(call)
@@ -211,7 +199,7 @@ def test_a_caller_whose_overflow_failed_waits_again_and_is_then_disconnected(que
     assert (fresh(call).state, fresh(call).hung_up_by) == ("ended", "system")
 
 
-def test_a_caller_of_a_closed_queue_whose_overflow_failed_is_disconnected(queue: Queue) -> None:
+def test_a_caller_of_a_closed_queue_whose_overflow_failed_is_disconnected(queue):
     overflowing(queue, is_active=False)
     call = call_in()
     target_ends(call, 17)
@@ -220,11 +208,8 @@ def test_a_caller_of_a_closed_queue_whose_overflow_failed_is_disconnected(queue:
     assert (over.state, over.disposition, over.cause_text) == ("ended", "NO ANSWER", "User busy")
 
 
-# The party that hung up
-
-
 @pytest.mark.parametrize(("number", "party"), [(OUTSIDE, "target"), ("109", "agent")])
-def test_a_target_that_hangs_up_is_named(number: str, party: str, inbound: Connection) -> None:
+def test_a_target_that_hangs_up_is_named(number, party, inbound):
     free_agent("zoe", "109")
     ask(inbound, "transfer", number=number)
     switch_events.handle(Up(target(inbound), timezone.now()))
@@ -234,14 +219,14 @@ def test_a_target_that_hangs_up_is_named(number: str, party: str, inbound: Conne
 
 
 @pytest.mark.usefixtures("plain_static")
-def test_the_page_of_the_call_says_where_it_went_and_why(inbound: Connection) -> None:
+def test_the_page_of_the_call_says_where_it_went_and_why(inbound):
     ask(inbound, "transfer", number=OUTSIDE)
     target_ends(inbound, 17)
 
     assert f"{OUTSIDE}: User busy" in superuser().page(page_of(fresh(inbound)))
 
 
-def test_a_returned_call_can_be_transferred_again(inbound: Connection) -> None:
+def test_a_returned_call_can_be_transferred_again(inbound):
     ask(inbound, "transfer", number=OUTSIDE)
     target_ends(inbound, 17)
     switch_events.handle(Up(target(inbound), timezone.now()))
@@ -254,12 +239,7 @@ def test_a_returned_call_can_be_transferred_again(inbound: Connection) -> None:
     assert (fresh(inbound).queue, state(zoe)) == (support, "ringing")
 
 
-# Phones that have vanished from the network
-
-
-def test_a_caller_joined_to_a_dead_phone_waits_again(
-    inbound: Connection, anna: Agent, queue: Queue, switch: RecordingSwitch
-) -> None:
+def test_a_caller_joined_to_a_dead_phone_waits_again(inbound, anna, queue, switch):
     zoe = member(queue, "zoe", "109")
     inbound.legs.update(up_at=timezone.now() - settings.RTP_TIMEOUT)
     switch_events.handle(Ended(ringing_channel(inbound), timezone.now(), NO_MEDIA))
@@ -273,7 +253,7 @@ def test_a_caller_joined_to_a_dead_phone_waits_again(
 
 
 @pytest.mark.parametrize(("seconds", "cause", "is_held"), [(30, NO_MEDIA, False), (5, 16, False), (5, NO_MEDIA, True)])
-def test_a_call_with_a_heard_agent_ends_with_it(seconds: int, cause: int, is_held: bool, inbound: Connection) -> None:
+def test_a_call_with_a_heard_agent_ends_with_it(seconds, cause, is_held, inbound):
     if is_held:
         ask(inbound, "hold")
     inbound.legs.update(up_at=timezone.now() - timedelta(seconds=seconds))
@@ -283,7 +263,7 @@ def test_a_call_with_a_heard_agent_ends_with_it(seconds: int, cause: int, is_hel
 
 
 @pytest.mark.parametrize("way", ["inbound", "outbound"])
-def test_a_customer_who_was_handed_on_to_a_dead_phone_goes_back(way: str, request: pytest.FixtureRequest) -> None:
+def test_a_customer_who_was_handed_on_to_a_dead_phone_goes_back(way, request):
     call: Connection = request.getfixturevalue(way)
     zoe = free_agent("zoe", "109")
     ask(call, "transfer", number="109")

@@ -5,22 +5,17 @@ Whatever happens, no call goes on for ever, no agent stays in one, nothing is ca
 
 import signal
 import subprocess
-from collections.abc import Generator
 from contextlib import ExitStack
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 import redis
 from django.db import connection as database
 from django.utils import timezone
 
-from callcentre.launch.embedded import Stores
 from telephony.causes import NO_CONNECTION
 from telephony.leader_election import is_connected
 from telephony.models import Agent, AgentLine, AgentState, Connection, Leg, Queue, SwitchContact
-from tests.pristine import Pristine
 from tests.processes import enqueue_into, wait_for
 from tests.telephony.callers import CALLER, HOTLINE
 from tests.telephony.factories import QueueFactory
@@ -38,9 +33,7 @@ CALLS = 30
 
 
 @pytest.fixture
-def service(
-    stores: Stores, pristine_stores: Pristine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> Generator[Service]:
+def service(stores, pristine_stores, tmp_path, monkeypatch, settings):
     """An Asterisk whose phones are picked up after a moment, with every event twice, and no listener yet."""
     # On a busy machine, a process may need longer than a minute to start.
     settings.PLACE_LIMIT_SECONDS = PLACE_LIMIT_SECONDS
@@ -55,7 +48,7 @@ def service(
 
 
 @pytest.fixture
-def agents(service: Service) -> list[Agent]:
+def agents(service):
     return some_agents(CALLS)
 
 
@@ -64,7 +57,7 @@ def kill(victim: subprocess.Popen[bytes]) -> None:
     victim.wait()
 
 
-def test_a_listener_killed_during_thirty_calls_continues_them(service: Service, agents: list[Agent]) -> None:
+def test_a_listener_killed_during_thirty_calls_continues_them(service, agents):
     with ExitStack() as context:
         context.enter_context(service.worker())
         victim = context.enter_context(service.listener())
@@ -91,7 +84,7 @@ def test_a_listener_killed_during_thirty_calls_continues_them(service: Service, 
 
 
 @pytest.mark.trial
-def test_events_that_a_broken_stream_has_lost_are_made_up_for(service: Service, agents: list[Agent]) -> None:
+def test_events_that_a_broken_stream_has_lost_are_made_up_for(service, agents):
     with service.worker(), service.listener():
         pks = calls(agents)
         wait_for(lambda: in_state("talking", pks) == CALLS, "all talk")
@@ -118,7 +111,7 @@ def test_events_that_a_broken_stream_has_lost_are_made_up_for(service: Service, 
         assert [by[pk] for pk in pks[:15]] == ["customer"] * 5 + ["system"] * 5 + ["agent"] * 5
 
 
-def test_a_switch_that_is_killed_takes_its_calls_with_it(service: Service, agents: list[Agent]) -> None:
+def test_a_switch_that_is_killed_takes_its_calls_with_it(service, agents):
     with service.worker(), service.listener():
         pks = calls(agents)
         # A call for which a phone is asked for after the restart would go on.
@@ -138,7 +131,7 @@ def test_a_switch_that_is_killed_takes_its_calls_with_it(service: Service, agent
 
 
 @pytest.mark.trial
-def test_the_second_of_two_listeners_replaces_the_leader(service: Service, agents: list[Agent]) -> None:
+def test_the_second_of_two_listeners_replaces_the_leader(service, agents):
     with service.worker(), service.listener() as first:
         wait_for(lambda: service.count_in_log('"leading"') == 1, "one leads")
         with service.listener():
@@ -154,7 +147,7 @@ def test_the_second_of_two_listeners_replaces_the_leader(service: Service, agent
 
 
 @pytest.mark.trial
-def test_callers_during_a_kill_of_the_listener_are_stored_by_the_standby(service: Service, agents: list[Agent]) -> None:
+def test_callers_during_a_kill_of_the_listener_are_stored_by_the_standby(service, agents):
     queue = QueueFactory(number=HOTLINE)
     with service.listener() as first:
         wait_for(lambda: service.count_in_log("connected to the switch") == 1, "the first hears")
@@ -183,7 +176,7 @@ def test_callers_during_a_kill_of_the_listener_are_stored_by_the_standby(service
 
 
 @pytest.mark.trial
-def test_a_worker_killed_between_commit_and_originate_has_placed_no_call(service: Service, agents: list[Agent]) -> None:
+def test_a_worker_killed_between_commit_and_originate_has_placed_no_call(service, agents):
     with service.listener(OVERDUE_SECONDS="600"), service.worker(DIES="before") as victim:
         service.wait_until_heard()
         pks = calls(agents[:1])
@@ -198,7 +191,7 @@ def test_a_worker_killed_between_commit_and_originate_has_placed_no_call(service
     assert service.asked == {}
 
 
-def test_a_worker_killed_between_originate_and_reply_has_called_once(service: Service, agents: list[Agent]) -> None:
+def test_a_worker_killed_between_originate_and_reply_has_called_once(service, agents):
     with service.listener(OVERDUE_SECONDS="600"), service.worker(DIES="after") as victim:
         service.wait_until_heard()
         pks = calls(agents[:1])
@@ -214,7 +207,7 @@ def test_a_worker_killed_between_originate_and_reply_has_called_once(service: Se
     assert len(service.asked) == 2
 
 
-def test_calls_that_are_asked_for_while_the_broker_is_down_are_placed(service: Service, agents: list[Agent]) -> None:
+def test_calls_that_are_asked_for_while_the_broker_is_down_are_placed(service, agents):
     broker = service.stores._servers["REDIS_URL"].process
     assert broker is not None
     with service.worker(), service.listener():
@@ -232,7 +225,7 @@ def test_calls_that_are_asked_for_while_the_broker_is_down_are_placed(service: S
 
 @pytest.mark.trial
 @pytest.mark.parametrize("backend", ["asterisk", "simulated"])
-def test_calls_stay_queued_until_there_is_a_connection(backend: str, service: Service, agents: list[Agent]) -> None:
+def test_calls_stay_queued_until_there_is_a_connection(backend, service, agents):
     variables = {"SWITCH_BACKEND": backend, "SIMULATED_SPEED": "10", "OVERDUE_SECONDS": "600"}
     with service.worker(**variables):
         pks = calls(agents[:5])
@@ -247,7 +240,7 @@ def test_calls_stay_queued_until_there_is_a_connection(backend: str, service: Se
 
 
 @pytest.mark.trial
-def test_a_call_not_placed_in_time_has_failed_and_is_not_placed_later(service: Service, agents: list[Agent]) -> None:
+def test_a_call_not_placed_in_time_has_failed_and_is_not_placed_later(service, agents):
     pks = calls(agents[:2])
     Connection.objects.filter(pk=pks[0]).update(place_until=timezone.now() - timedelta(seconds=1))
 
@@ -260,7 +253,7 @@ def test_a_call_not_placed_in_time_has_failed_and_is_not_placed_later(service: S
     assert not Leg.objects.filter(connection=pks[0]).exists()
 
 
-def test_a_database_that_is_restarted_under_load_loses_no_call(service: Service, agents: list[Agent]) -> None:
+def test_a_database_that_is_restarted_under_load_loses_no_call(service, agents):
     postgres = service.stores._servers["DATABASE_URL"].process
     assert postgres is not None
     with service.worker(), service.listener():
@@ -281,7 +274,7 @@ def test_a_database_that_is_restarted_under_load_loses_no_call(service: Service,
 
 @pytest.mark.trial
 @pytest.mark.parametrize("victims", ["the switch", "the switch, the listener and the database"])
-def test_an_outage_is_no_talk_time(victims: str, service: Service, agents: list[Agent]) -> None:
+def test_an_outage_is_no_talk_time(victims, service, agents):
     """The calls ended at the last contact, which is stored even if all processes were killed.
 
     That holds for calls by standing lines, and for a caller whose longest wait would have passed meanwhile.

@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from telephony.calls import switch_events
-from telephony.models import Agent, Offer, Pause, Queue
+from telephony.models import Agent, Offer, Pause
 from telephony.switch.base import Ended, SwitchError
 from telephony.verbs import presence
 from tests.conftest import ACTOR
@@ -22,7 +22,6 @@ from tests.telephony.callers import (
     state,
     talk_in,
 )
-from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import QueueFactory, QueueMemberFactory
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queue")]
@@ -31,7 +30,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 # Offering
 
 
-def test_the_agent_who_is_free_the_longest_is_rung_and_talks(anna: Agent, bert: Agent, switch: RecordingSwitch) -> None:
+def test_the_agent_who_is_free_the_longest_is_rung_and_talks(anna, bert, switch):
     call = call_in()
     distribute()
 
@@ -52,7 +51,7 @@ def test_the_agent_who_is_free_the_longest_is_rung_and_talks(anna: Agent, bert: 
     assert actions()[2:] == ["CONNECTION_ANSWERED"]
 
 
-def test_a_lower_priority_number_comes_before_a_longer_rest(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
+def test_a_lower_priority_number_comes_before_a_longer_rest(queue, anna, switch):
     member(queue, "zoe", "109", minutes_free=1, priority=10)
     call = call_in()
     distribute()
@@ -60,7 +59,7 @@ def test_a_lower_priority_number_comes_before_a_longer_rest(queue: Queue, anna: 
     assert offers(call) == [("zoe", "ringing")]
 
 
-def test_callers_are_served_by_priority_of_the_queue_then_by_arrival(anna: Agent, switch: RecordingSwitch) -> None:
+def test_callers_are_served_by_priority_of_the_queue_then_by_arrival(anna, switch):
     urgent = QueueFactory(number="+48225550200", priority=1)
     QueueMemberFactory(queue=urgent, agent=anna)
     first, second = call_in("one"), call_in("two")
@@ -78,7 +77,7 @@ def test_callers_are_served_by_priority_of_the_queue_then_by_arrival(anna: Agent
     assert served == [third, first, second]
 
 
-def test_an_agent_is_rung_for_one_call_at_a_time(anna: Agent, switch: RecordingSwitch) -> None:
+def test_an_agent_is_rung_for_one_call_at_a_time(anna, switch):
     first, second = call_in("one"), call_in("two")
     distribute()
     distribute()
@@ -87,7 +86,7 @@ def test_an_agent_is_rung_for_one_call_at_a_time(anna: Agent, switch: RecordingS
 
 
 @pytest.mark.parametrize("how", ["paused", "logged out", "without a phone", "left", "of another queue", "in a call"])
-def test_agents_who_take_no_calls_are_not_rung(how: str, queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
+def test_agents_who_take_no_calls_are_not_rung(how, queue, anna, switch):
     match how:
         case "paused":
             presence.pause(anna, ACTOR, Pause.objects.create(name="Lunch").pk)
@@ -113,7 +112,7 @@ def test_agents_who_take_no_calls_are_not_rung(how: str, queue: Queue, anna: Age
 
 
 @pytest.mark.parametrize("party", ["agent", "customer"])
-def test_a_hang_up_ends_the_call_and_begins_the_wrap_up(party: str, anna: Agent, switch: RecordingSwitch) -> None:
+def test_a_hang_up_ends_the_call_and_begins_the_wrap_up(party, anna, switch):
     call = talk_in()
     if party == "agent":
         ring_out(call, cause=16)
@@ -131,7 +130,7 @@ def test_a_hang_up_ends_the_call_and_begins_the_wrap_up(party: str, anna: Agent,
 @pytest.mark.parametrize(
     ("cause", "outcome"), [(19, "not_answered"), (18, "not_answered"), (17, "refused"), (21, "refused"), (38, "failed")]
 )
-def test_an_agent_who_does_not_pick_up_makes_the_next_ring(cause: int, outcome: str, anna: Agent, bert: Agent) -> None:
+def test_an_agent_who_does_not_pick_up_makes_the_next_ring(cause, outcome, anna, bert):
     call = call_in()
     distribute()
     ring_out(call, cause)
@@ -142,7 +141,7 @@ def test_an_agent_who_does_not_pick_up_makes_the_next_ring(cause: int, outcome: 
 
 
 @pytest.mark.parametrize("cause", [18, 19])
-def test_a_dead_phone_that_never_rang_is_not_the_agents_fault(cause: int, anna: Agent, switch: RecordingSwitch) -> None:
+def test_a_dead_phone_that_never_rang_is_not_the_agents_fault(cause, anna, switch):
     call = call_in()
     distribute()
     switch_events.handle(Ended(ringing_channel(call), timezone.now(), cause))
@@ -150,7 +149,7 @@ def test_a_dead_phone_that_never_rang_is_not_the_agents_fault(cause: int, anna: 
     assert (offers(call), state(anna)) == ([("anna", "failed")], "free")
 
 
-def test_an_agent_who_did_not_answer_is_rung_again_later_after_the_others(bert: Agent, switch: RecordingSwitch) -> None:
+def test_an_agent_who_did_not_answer_is_rung_again_later_after_the_others(bert, switch):
     call = call_in()
     for _ in range(3):
         distribute()
@@ -163,7 +162,7 @@ def test_an_agent_who_did_not_answer_is_rung_again_later_after_the_others(bert: 
     assert offers(call)[2:] == [("anna", "ringing")]
 
 
-def test_an_agent_who_did_not_answer_one_call_is_rung_for_another(anna: Agent, switch: RecordingSwitch) -> None:
+def test_an_agent_who_did_not_answer_one_call_is_rung_for_another(anna, switch):
     first = call_in("one")
     distribute()
     ring_out(first)
@@ -173,7 +172,7 @@ def test_an_agent_who_did_not_answer_one_call_is_rung_for_another(anna: Agent, s
     assert offers(second) == [("anna", "ringing")]
 
 
-def test_a_phone_that_cannot_be_reached_gets_no_call_for_a_while(anna: Agent, switch: RecordingSwitch) -> None:
+def test_a_phone_that_cannot_be_reached_gets_no_call_for_a_while(anna, switch):
     switch.refusals["call_agent"] = SwitchError("Allocation failed")
     first, second = call_in("one"), call_in("two")
     for _ in range(3):
@@ -183,7 +182,7 @@ def test_a_phone_that_cannot_be_reached_gets_no_call_for_a_while(anna: Agent, sw
     assert state(anna) == "free"
 
 
-def test_a_waiting_caller_who_gives_up_was_not_answered(switch: RecordingSwitch) -> None:
+def test_a_waiting_caller_who_gives_up_was_not_answered(switch):
     call = call_in()
     give_up(call)
     call.refresh_from_db()
@@ -191,7 +190,7 @@ def test_a_waiting_caller_who_gives_up_was_not_answered(switch: RecordingSwitch)
     assert (call.state, call.disposition, call.hung_up_by) == ("ended", "NO ANSWER", "customer")
 
 
-def test_a_caller_who_gives_up_while_a_phone_rings_stops_it(anna: Agent, switch: RecordingSwitch) -> None:
+def test_a_caller_who_gives_up_while_a_phone_rings_stops_it(anna, switch):
     call = call_in()
     distribute()
     give_up(call)
@@ -200,7 +199,7 @@ def test_a_caller_who_gives_up_while_a_phone_rings_stops_it(anna: Agent, switch:
     assert ("hang_up", f"callcentre-{call.pk}-2") in switch.told
 
 
-def test_an_agent_who_picks_up_too_late_is_hung_up(anna: Agent, switch: RecordingSwitch) -> None:
+def test_an_agent_who_picks_up_too_late_is_hung_up(anna, switch):
     call = call_in()
     distribute()
     give_up(call)
@@ -212,9 +211,7 @@ def test_an_agent_who_picks_up_too_late_is_hung_up(anna: Agent, switch: Recordin
 
 
 @pytest.mark.parametrize("how", ["pauses", "logs out"])
-def test_an_agent_who_pauses_while_ringing_makes_the_next_ring(
-    how: str, anna: Agent, bert: Agent, switch: RecordingSwitch
-) -> None:
+def test_an_agent_who_pauses_while_ringing_makes_the_next_ring(how, anna, bert, switch):
     call = call_in()
     distribute()
     if how == "pauses":

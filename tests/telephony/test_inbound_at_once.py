@@ -9,13 +9,12 @@ import pytest
 from django.utils import timezone
 
 from telephony.calls import distribution, switch_events
-from telephony.models import Agent, AgentState, Connection, Leg, Offer, Pause, Queue
+from telephony.models import Agent, AgentState, Connection, Leg, Offer, Pause
 from telephony.switch.base import Arrived, Ended, Up
 from telephony.verbs import presence
 from tests.conftest import ACTOR
 from tests.processes import wait_until
 from tests.serving import at_once
-from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, QueueFactory, QueueMemberFactory
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("agents", "queue", "switch")]
@@ -24,7 +23,7 @@ CALLERS, AGENTS, DISTRIBUTORS = 20, 5, 3
 
 
 @pytest.fixture
-def agents() -> list[Agent]:
+def agents():
     agents: list[Agent] = [AgentFactory(number=str(101 + n)) for n in range(AGENTS)]
     for n, agent in enumerate(agents):
         presence.log_in(agent, ACTOR, timezone.now() - timedelta(minutes=10 - n))
@@ -32,9 +31,8 @@ def agents() -> list[Agent]:
 
 
 @pytest.fixture
-def queue(agents: list[Agent]) -> Queue:
-    queue: Queue = QueueFactory(number="+48225550100", members=agents)
-    return queue
+def queue(agents):
+    return QueueFactory(number="+48225550100", members=agents)
 
 
 def arrive(n: int) -> None:
@@ -51,10 +49,10 @@ def distribute_until(is_over: threading.Event) -> Callable[[], None]:
 
 
 @pytest.mark.slow("runs threads")
-def test_all_are_served_once_and_in_their_order(agents: list[Agent]) -> None:
+def test_all_are_served_once_and_in_their_order(agents):
     is_over = threading.Event()
 
-    def phones() -> None:
+    def phones():
         """Every phone that rings is picked up, and what it picks up is hung up by the caller."""
         try:
             wait_until(lambda: not _serve_some() and not Connection.objects.open().exists(), 60)
@@ -85,13 +83,13 @@ def _serve_some() -> bool:
     return bool(ringing)
 
 
-def test_a_caller_who_gives_up_during_an_offer_leaves_no_phone_ringing() -> None:
+def test_a_caller_who_gives_up_during_an_offer_leaves_no_phone_ringing():
     for n in range(CALLERS):
         arrive(n)
     channels = list(Leg.objects.values_list("channel_id", flat=True))
     is_over = threading.Event()
 
-    def give_up() -> None:
+    def give_up():
         try:
             for channel in channels:
                 switch_events.handle(Ended(channel, timezone.now(), 16))
@@ -106,13 +104,13 @@ def test_a_caller_who_gives_up_during_an_offer_leaves_no_phone_ringing() -> None
     assert set(AgentState.objects.filter(ended_at=None).values_list("kind", flat=True)) == {"free"}
 
 
-def test_an_agent_who_pauses_during_an_offer_is_paused(agents: list[Agent], switch: RecordingSwitch) -> None:
+def test_an_agent_who_pauses_during_an_offer_is_paused(agents, switch):
     lunch = Pause.objects.create(name="Lunch")
     for n in range(AGENTS):
         arrive(n)
     is_over = threading.Event()
 
-    def pause_all() -> None:
+    def pause_all():
         try:
             for agent in agents:
                 presence.pause(agent, ACTOR, lunch.pk)
@@ -129,7 +127,7 @@ def test_an_agent_who_pauses_during_an_offer_is_paused(agents: list[Agent], swit
     assert asked == {told[1] for told in switch.told if told[0] == "hang_up"}
 
 
-def test_a_phone_picked_up_at_the_moment_its_caller_gives_up_is_one_or_the_other() -> None:
+def test_a_phone_picked_up_at_the_moment_its_caller_gives_up_is_one_or_the_other():
     for n in range(AGENTS):
         arrive(n)
     distribution.distribute(timezone.now())
@@ -148,7 +146,7 @@ def test_a_phone_picked_up_at_the_moment_its_caller_gives_up_is_one_or_the_other
     assert set(AgentState.objects.filter(ended_at=None).values_list("kind", flat=True)) == {"free"}
 
 
-def test_an_agent_of_two_queues_is_rung_for_one_call_at_a_time(agents: list[Agent]) -> None:
+def test_an_agent_of_two_queues_is_rung_for_one_call_at_a_time(agents):
     other = QueueFactory(number="+48225550200")
     for agent in agents:
         QueueMemberFactory(queue=other, agent=agent)

@@ -2,7 +2,6 @@
 
 from dataclasses import astuple
 from datetime import datetime, timedelta
-from typing import Any
 
 import pytest
 from django.core.cache import cache
@@ -19,7 +18,7 @@ NOON = "2026-11-23 11:00:00+00:00"
 
 
 @pytest.fixture
-def noon(time_machine: Any) -> datetime:
+def noon(time_machine):
     """Stop the clock at noon, with nothing kept."""
     cache.clear()
     time_machine.move_to(NOON, tick=False)
@@ -27,7 +26,7 @@ def noon(time_machine: Any) -> datetime:
 
 
 @pytest.fixture
-def queue(noon: datetime) -> Queue:
+def queue(noon):
     """A queue with an answered call of nine and one of half past eleven."""
     queue: Queue = QueueFactory()
     for at in (noon - timedelta(hours=3), noon - timedelta(minutes=30)):
@@ -41,7 +40,7 @@ def counts_of(now: datetime) -> dict[int, tuple[int, ...]]:
     return {hour: astuple(counts) for (_queue, hour), counts in inbound_day.of_day(midnight, 20).items()}
 
 
-def test_settled_hours_are_read_once(queue: Queue, noon: datetime) -> None:
+def test_settled_hours_are_read_once(queue, noon):
     before = counts_of(noon)
     ConnectionFactory(waiting=True, queue=queue, created_at=noon)
     Connection.objects.filter(created_at__lt=noon - timedelta(hours=2)).update(wait_seconds=99)
@@ -50,7 +49,7 @@ def test_settled_hours_are_read_once(queue: Queue, noon: datetime) -> None:
     assert counts_of(noon) == before | {12: (1, 0, 0, 0)}
 
 
-def test_an_hour_settles_after_its_last_call_has_ended(queue: Queue, noon: datetime) -> None:
+def test_an_hour_settles_after_its_last_call_has_ended(queue, noon):
     at = noon - timedelta(hours=3)
     call = ConnectionFactory(waiting=True, queue=queue, created_at=at)
     assert counts_of(noon)[9] == (2, 1, 1, 0)
@@ -62,14 +61,14 @@ def test_an_hour_settles_after_its_last_call_has_ended(queue: Queue, noon: datet
     assert counts_of(noon)[9] == (2, 1, 1, 1)
 
 
-def test_later_hours_are_added_to_the_kept_ones(noon: datetime, time_machine: Any) -> None:
+def test_later_hours_are_added_to_the_kept_ones(noon, time_machine):
     first = counts_of(noon)
     time_machine.move_to(noon + timedelta(hours=3), tick=False)
 
     assert [counts_of(noon), counts_of(noon)] == [first, first]
 
 
-def test_a_reading_is_one_query(noon: datetime) -> None:
+def test_a_reading_is_one_query(noon):
     for _ in range(2):
         with few_statements(1):
             counts_of(noon)

@@ -27,7 +27,7 @@ LIMIT = timedelta(hours=16)
 
 
 @pytest.fixture
-def agent() -> Agent:
+def agent():
     return AgentFactory(login="anna")
 
 
@@ -38,7 +38,7 @@ def codes(error: pytest.ExceptionInfo[Invalid]) -> list[ErrorCode]:
 # Logging in and out
 
 
-def test_a_login_begins_ready_time(agent: Agent) -> None:
+def test_a_login_begins_ready_time(agent):
     presence.log_in(agent, ACTOR, at(0))
 
     assert sessions(agent) == [(0, None)]
@@ -46,7 +46,7 @@ def test_a_login_begins_ready_time(agent: Agent) -> None:
     assert told(agent) == ["AGENT_LOGGED_IN", "AGENT_FREE"]
 
 
-def test_logging_in_again_changes_nothing(agent: Agent) -> None:
+def test_logging_in_again_changes_nothing(agent):
     presence.log_in(agent, ACTOR, at(0))
     presence.pause(agent, ACTOR, PauseFactory(name="Lunch").pk, at=at(10))
     presence.log_in(agent, ACTOR, at(20))
@@ -56,7 +56,7 @@ def test_logging_in_again_changes_nothing(agent: Agent) -> None:
     assert told(agent) == ["AGENT_LOGGED_IN", "AGENT_FREE", "AGENT_PAUSED"]
 
 
-def test_logging_out_ends_the_session_and_the_state(agent: Agent) -> None:
+def test_logging_out_ends_the_session_and_the_state(agent):
     presence.log_in(agent, ACTOR, at(0))
     presence.log_out(agent, ACTOR, at(3600))
 
@@ -71,13 +71,13 @@ def test_logging_out_ends_the_session_and_the_state(agent: Agent) -> None:
     assert states(agent) == [("free", 0, 3600), ("free", 4000, None)]
 
 
-def test_logging_out_a_logged_out_agent_changes_nothing(agent: Agent) -> None:
+def test_logging_out_a_logged_out_agent_changes_nothing(agent):
     presence.log_out(agent, ACTOR)
 
     assert (sessions(agent), states(agent), told(agent)) == ([], [], [])
 
 
-def test_inactive_agents_cannot_log_in_or_be_paused() -> None:
+def test_inactive_agents_cannot_log_in_or_be_paused():
     agent, pause = AgentFactory(left=True), PauseFactory()
 
     for verb in (lambda: presence.log_in(agent, ACTOR), lambda: presence.pause(agent, ACTOR, pause.pk)):
@@ -87,7 +87,7 @@ def test_inactive_agents_cannot_log_in_or_be_paused() -> None:
     assert (sessions(agent), states(agent)) == ([], [])
 
 
-def test_deactivation_logs_out(agent: Agent) -> None:
+def test_deactivation_logs_out(agent):
     presence.log_in(agent, ACTOR)
 
     presence.deactivate(agent, ACTOR)
@@ -97,10 +97,7 @@ def test_deactivation_logs_out(agent: Agent) -> None:
     assert not AgentState.objects.filter(ended_at=None).exists()
 
 
-# Pauses
-
-
-def test_a_pause_ends_the_state_and_names_the_pause_before(agent: Agent) -> None:
+def test_a_pause_ends_the_state_and_names_the_pause_before(agent):
     presence.log_in(agent, ACTOR, at(0))
     lunch, training = PauseFactory(name="Lunch"), PauseFactory(name="Training")
     presence.pause(agent, ACTOR, lunch.pk, at=at(10))
@@ -114,7 +111,7 @@ def test_a_pause_ends_the_state_and_names_the_pause_before(agent: Agent) -> None
     ] == [(lunch.pk, None), (training.pk, lunch.pk)]
 
 
-def test_a_pause_needs_no_session_and_ends_by_a_logout_or_login(agent: Agent) -> None:
+def test_a_pause_needs_no_session_and_ends_by_a_logout_or_login(agent):
     training = PauseFactory(name="Training").pk
     presence.pause(agent, ACTOR, training, at=at(0))
     presence.log_out(agent, ACTOR, at(20))
@@ -127,7 +124,7 @@ def test_a_pause_needs_no_session_and_ends_by_a_logout_or_login(agent: Agent) ->
 
 
 @pytest.mark.parametrize("kind", ["unknown", "inactive"])
-def test_only_an_active_pause_can_be_taken(kind: str, agent: Agent) -> None:
+def test_only_an_active_pause_can_be_taken(kind, agent):
     pause_id = PauseFactory(is_active=False).pk if kind == "inactive" else 999_999
     presence.log_in(agent, ACTOR, at(0))
 
@@ -138,10 +135,7 @@ def test_only_an_active_pause_can_be_taken(kind: str, agent: Agent) -> None:
     assert states(agent) == [("free", 0, None)]
 
 
-# Free again
-
-
-def test_setting_ready_ends_the_pause(agent: Agent) -> None:
+def test_setting_ready_ends_the_pause(agent):
     presence.log_in(agent, ACTOR, at(0))
     presence.pause(agent, ACTOR, PauseFactory(name="Lunch").pk, at=at(10))
     presence.free(agent, ACTOR, at(20))
@@ -151,7 +145,7 @@ def test_setting_ready_ends_the_pause(agent: Agent) -> None:
     assert told(agent) == ["AGENT_LOGGED_IN", "AGENT_FREE", "AGENT_PAUSED", "AGENT_FREE"]
 
 
-def test_free_outside_a_session_is_refused(agent: Agent) -> None:
+def test_free_outside_a_session_is_refused(agent):
     presence.pause(agent, ACTOR, PauseFactory(name="Training").pk, at=at(0))
 
     with pytest.raises(Invalid) as error:
@@ -161,7 +155,7 @@ def test_free_outside_a_session_is_refused(agent: Agent) -> None:
     assert states(agent) == [("Training", 0, None)]
 
 
-def test_free_while_the_phone_is_in_a_call_is_refused(agent: Agent) -> None:
+def test_free_while_the_phone_is_in_a_call_is_refused(agent):
     presence.log_in(agent, ACTOR, at(0))
     connection = ConnectionFactory(talking=True, agent=agent)
     LegFactory(connection=connection, role="agent", agent=agent)
@@ -177,10 +171,7 @@ def test_free_while_the_phone_is_in_a_call_is_refused(agent: Agent) -> None:
     assert states(agent) == [("free", 0, 5), ("ringing", 5, 20), ("Lunch", 20, None)]
 
 
-# Instants
-
-
-def test_stored_instants_are_whole_seconds(agent: Agent) -> None:
+def test_stored_instants_are_whole_seconds(agent):
     presence.log_in(agent, ACTOR, MORNING + timedelta(seconds=1, microseconds=999_999))
     presence.log_out(agent, ACTOR)
 
@@ -188,7 +179,7 @@ def test_stored_instants_are_whole_seconds(agent: Agent) -> None:
     assert sessions(agent)[0][0] == 1
 
 
-def test_a_clock_that_goes_back_makes_intervals_short_not_negative(agent: Agent) -> None:
+def test_a_clock_that_goes_back_makes_intervals_short_not_negative(agent):
     lunch = PauseFactory(name="Lunch")
     presence.log_in(agent, ACTOR, at(100))
     presence.pause(agent, ACTOR, lunch.pk, at=at(90))
@@ -212,7 +203,7 @@ def test_a_clock_that_goes_back_makes_intervals_short_not_negative(agent: Agent)
 # Intervals that end by themselves
 
 
-def test_a_forgotten_session_ends_at_the_limit(agent: Agent) -> None:
+def test_a_forgotten_session_ends_at_the_limit(agent):
     presence.log_in(agent, ACTOR, at(0))
     presence.pause(agent, ACTOR, PauseFactory(name="Lunch").pk, at=at(3600))
 
@@ -225,7 +216,7 @@ def test_a_forgotten_session_ends_at_the_limit(agent: Agent) -> None:
     assert told(agent)[-1] == "AGENT_LOGGED_OUT"
 
 
-def test_a_session_over_the_limit_ends_with_the_last_action(agent: Agent) -> None:
+def test_a_session_over_the_limit_ends_with_the_last_action(agent):
     presence.log_in(agent, ACTOR, at(0))
     presence.pause(agent, ACTOR, PauseFactory(name="Lunch").pk, at=at(17 * 3600))
 
@@ -235,7 +226,7 @@ def test_a_session_over_the_limit_ends_with_the_last_action(agent: Agent) -> Non
     assert_consistent(agent)
 
 
-def test_a_pause_outside_a_session_ends_at_the_limit_too(agent: Agent) -> None:
+def test_a_pause_outside_a_session_ends_at_the_limit_too(agent):
     presence.pause(agent, ACTOR, PauseFactory(name="Training").pk, at=at(0))
 
     presence.close_long_sessions(at(17 * 3600), LIMIT)
@@ -243,7 +234,7 @@ def test_a_pause_outside_a_session_ends_at_the_limit_too(agent: Agent) -> None:
     assert states(agent) == [("Training", 0, 16 * 3600)]
 
 
-def test_the_sweep_closes_only_long_sessions() -> None:
+def test_the_sweep_closes_only_long_sessions():
     now = timezone.now().replace(microsecond=0)
     forgotten, working = AgentFactory(), AgentFactory()
     presence.log_in(forgotten, ACTOR, now - timedelta(hours=17))
@@ -255,11 +246,8 @@ def test_the_sweep_closes_only_long_sessions() -> None:
     assert AgentSession.objects.get(agent=forgotten).ended_at == now - timedelta(hours=1)
 
 
-# Constraints of the database
-
-
 @pytest.mark.parametrize("factory", [AgentStateFactory, AgentSessionFactory])
-def test_the_database_refuses_two_intervals_of_an_agent_at_once(factory: type, agent: Agent) -> None:
+def test_the_database_refuses_two_intervals_of_an_agent_at_once(factory, agent):
     factory(agent=agent, started_at=at(0), ended_at=at(10))
     factory(agent=agent, started_at=at(10), ended_at=at(10))
     factory(agent=agent, started_at=at(10))

@@ -143,9 +143,6 @@ def test_an_agent_who_is_made_inactive_is_logged_out(way):
     assert not AgentSession.objects.filter(ended_at=None).exists()
 
 
-# Rows
-
-
 def test_states_are_listed_newest_first_and_filtered_by_agent_kind_day_and_open():
     anna, ewa = AgentFactory(login="anna"), AgentFactory(login="ewa")
     day = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -4,7 +4,6 @@ import random
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 import pytest
 from django.db import transaction
@@ -123,7 +122,7 @@ def assert_told(agent: Agent) -> None:
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(steps=STEPS)
-def test_whatever_is_done_in_whatever_order_the_ledger_is_consistent(db: None, steps: Any) -> None:
+def test_whatever_is_done_in_whatever_order_the_ledger_is_consistent(db, steps):
     with transaction.atomic():
         agent, pauses = AgentFactory(), [pause.pk for pause in PauseFactory.create_batch(2)]
         calls, now = calls_of(agent), 0
@@ -156,9 +155,7 @@ CALL = [("log_in", 0, 0, 0), ("ring", 0, 10, 0), ("talk", 0, 5, 0)]
     steps=[("log_out", 0, 1, 0), ("ring", 0, 1, 0), ("talk", 0, 1, 0), ("leave_call", 0, 5, 7), ("log_in", 0, 7, 0)],
     moves=[10, -10],
 )
-def test_moving_an_end_keeps_the_ledger_consistent(
-    db: None, wrap_up_seconds: int, steps: Any, moves: list[int]
-) -> None:
+def test_moving_an_end_keeps_the_ledger_consistent(db, wrap_up_seconds, steps, moves):
     with transaction.atomic():
         agent, pauses = AgentFactory(), [pause.pk for pause in PauseFactory.create_batch(2)]
         calls, now = calls_of(agent), 0
@@ -198,7 +195,7 @@ def worker(
 @pytest.mark.walk("1")
 @pytest.mark.slow("runs many examples")
 @pytest.mark.parametrize("agent_count", [1, 3])
-def test_ten_threads_neither_break_the_ledger_nor_deadlock(agent_count: int, committed_db: None) -> None:
+def test_ten_threads_neither_break_the_ledger_nor_deadlock(agent_count, committed_db):
     agents, pauses = AgentFactory.create_batch(agent_count), [pause.pk for pause in PauseFactory.create_batch(2)]
     calls = {agent.pk: calls_of(agent) for agent in agents}
 
@@ -210,7 +207,7 @@ def test_ten_threads_neither_break_the_ledger_nor_deadlock(agent_count: int, com
         assert_told(agent)
 
 
-def test_ten_logins_at_once_begin_one_session(committed_db: None) -> None:
+def test_ten_logins_at_once_begin_one_session(committed_db):
     agent = AgentFactory()
 
     at_once([partial(presence.log_in, Agent(pk=agent.pk), ACTOR)] * 10)
@@ -219,7 +216,7 @@ def test_ten_logins_at_once_begin_one_session(committed_db: None) -> None:
     assert told(agent) == ["AGENT_LOGGED_IN", "AGENT_FREE"]
 
 
-def test_ten_equal_pauses_at_once_write_one_row(committed_db: None) -> None:
+def test_ten_equal_pauses_at_once_write_one_row(committed_db):
     agent, pause = AgentFactory(), PauseFactory()
     presence.log_in(agent, ACTOR)
 
@@ -229,7 +226,7 @@ def test_ten_equal_pauses_at_once_write_one_row(committed_db: None) -> None:
     assert Event.objects.filter(action="AGENT_PAUSED").count() == 1
 
 
-def test_wrap_ups_that_several_end_at_once_end_once(committed_db: None) -> None:
+def test_wrap_ups_that_several_end_at_once_end_once(committed_db):
     agents = AgentFactory.create_batch(20)
     for agent in agents:
         presence.log_in(agent, ACTOR, at(0))
@@ -245,7 +242,7 @@ def test_wrap_ups_that_several_end_at_once_end_once(committed_db: None) -> None:
         assert_told(agent)
 
 
-def test_a_wrap_up_of_a_locked_agent_ends_at_the_next_sweep(committed_db: None) -> None:
+def test_a_wrap_up_of_a_locked_agent_ends_at_the_next_sweep(committed_db):
     agent, other = AgentFactory.create_batch(2)
     for one in (agent, other):
         presence.log_in(one, ACTOR, at(0))

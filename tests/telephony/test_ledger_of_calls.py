@@ -15,12 +15,12 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def away() -> Agent:
+def away():
     return AgentFactory(login="anna")
 
 
 @pytest.fixture
-def agent(away: Agent) -> Agent:
+def agent(away):
     """An agent who has logged in."""
     presence.log_in(away, ACTOR, at(0))
     return away
@@ -49,7 +49,7 @@ def talking(agent: Agent, rings: int, talks: int) -> Connection:
     return connection
 
 
-def test_a_call_rings_is_talked_and_wrapped_up_and_the_agent_is_free_again(agent: Agent) -> None:
+def test_a_call_rings_is_talked_and_wrapped_up_and_the_agent_is_free_again(agent):
     connection = talking(agent, 10, 14)
     leave(agent, connection, 74, 10)
 
@@ -67,7 +67,7 @@ def test_a_call_rings_is_talked_and_wrapped_up_and_the_agent_is_free_again(agent
     assert told(agent) == ["AGENT_LOGGED_IN", "AGENT_FREE", "AGENT_FREE"]
 
 
-def test_the_event_of_ringing_has_agent_and_numbers(away: Agent) -> None:
+def test_the_event_of_ringing_has_agent_and_numbers(away):
     connection = ConnectionFactory(waiting=True, src="+48225550107", dst="+48225550100")
     presence.ring(away, connection, at(0))
 
@@ -82,7 +82,7 @@ def test_the_event_of_ringing_has_agent_and_numbers(away: Agent) -> None:
     }
 
 
-def test_a_call_that_was_not_answered_leaves_no_wrap_up(agent: Agent) -> None:
+def test_a_call_that_was_not_answered_leaves_no_wrap_up(agent):
     connection = call(agent, "ringing")
     presence.ring(agent, connection, at(10))
     leave(agent, connection, 30)
@@ -90,7 +90,7 @@ def test_a_call_that_was_not_answered_leaves_no_wrap_up(agent: Agent) -> None:
     assert states(agent) == [("free", 0, 10), ("ringing", 10, 30), ("free", 30, None)]
 
 
-def test_an_agent_can_end_the_wrap_up(agent: Agent) -> None:
+def test_an_agent_can_end_the_wrap_up(agent):
     connection = call(agent)
     presence.ring(agent, connection, at(0))
     leave(agent, connection, 5, 100)
@@ -101,7 +101,7 @@ def test_an_agent_can_end_the_wrap_up(agent: Agent) -> None:
     assert states(agent)[-2:] == [("wrap_up", 5, 8), ("free", 8, None)]
 
 
-def test_a_call_during_a_pause_returns_to_the_pause(agent: Agent) -> None:
+def test_a_call_during_a_pause_returns_to_the_pause(agent):
     presence.pause(agent, ACTOR, PauseFactory(name="Training").pk, at=at(1))
     connection = talking(agent, 2, 3)
     leave(agent, connection, 4, 5)
@@ -117,7 +117,7 @@ def test_a_call_during_a_pause_returns_to_the_pause(agent: Agent) -> None:
     assert told(agent) == ["AGENT_LOGGED_IN", "AGENT_FREE", "AGENT_PAUSED", "AGENT_PAUSED"]
 
 
-def test_a_call_without_a_state_before_has_none_after(away: Agent) -> None:
+def test_a_call_without_a_state_before_has_none_after(away):
     connection = talking(away, 2, 3)
     leave(away, connection, 4, 5)
     presence.end_wrap_ups(at(100))
@@ -126,7 +126,7 @@ def test_a_call_without_a_state_before_has_none_after(away: Agent) -> None:
     assert told(away) == []
 
 
-def test_a_call_during_a_wrap_up_ends_it_and_resumes_the_state_before_both(agent: Agent) -> None:
+def test_a_call_during_a_wrap_up_ends_it_and_resumes_the_state_before_both(agent):
     first, second = call(agent), call(agent)
     presence.ring(agent, first, at(1))
     end(first)
@@ -138,11 +138,8 @@ def test_a_call_during_a_wrap_up_ends_it_and_resumes_the_state_before_both(agent
     assert states(agent)[-3:] == [("wrap_up", 5, 7), ("ringing", 7, 9), ("free", 9, None)]
 
 
-# People in between
-
-
 @pytest.mark.parametrize("before", ["ring", "talk"])
-def test_a_pause_in_a_call_is_kept_after_it(before: str, agent: Agent) -> None:
+def test_a_pause_in_a_call_is_kept_after_it(before, agent):
     connection = call(agent)
     presence.ring(agent, connection, at(1))
     if before == "talk":
@@ -154,7 +151,7 @@ def test_a_pause_in_a_call_is_kept_after_it(before: str, agent: Agent) -> None:
     assert states(agent)[-1] == ("Lunch", 5, None)
 
 
-def test_a_logout_in_a_call_is_kept(agent: Agent) -> None:
+def test_a_logout_in_a_call_is_kept(agent):
     connection = call(agent)
     presence.ring(agent, connection, at(1))
     presence.log_out(agent, ACTOR, at(5))
@@ -166,7 +163,7 @@ def test_a_logout_in_a_call_is_kept(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("has_left_it", [False, True])
-def test_a_login_while_the_phone_is_in_a_call_begins_with_that_call(has_left_it: bool, away: Agent) -> None:
+def test_a_login_while_the_phone_is_in_a_call_begins_with_that_call(has_left_it, away):
     connection = talking(away, 1, 2)
     if has_left_it:
         presence.log_out(away, ACTOR, at(3))
@@ -182,14 +179,14 @@ def test_a_login_while_the_phone_is_in_a_call_begins_with_that_call(has_left_it:
 
 
 @pytest.mark.parametrize("verb", ["talk", "leave_call"])
-def test_news_of_another_call_change_nothing(verb: str, agent: Agent) -> None:
+def test_news_of_another_call_change_nothing(verb, agent):
     talking(agent, 1, 2)
     getattr(presence, verb)(agent, call(agent), at(3))
 
     assert states(agent)[-1] == ("talking", 2, None)
 
 
-def test_news_that_come_twice_change_nothing(agent: Agent) -> None:
+def test_news_that_come_twice_change_nothing(agent):
     connection = call(agent)
     presence.ring(agent, connection, at(1))
     for second in (2, 3):
@@ -201,7 +198,7 @@ def test_news_that_come_twice_change_nothing(agent: Agent) -> None:
     assert states(agent)[-2:] == [("talking", 2, 4), ("wrap_up", 4, None)]
 
 
-def test_a_second_call_of_a_phone_begins_at_the_end_of_the_first(agent: Agent) -> None:
+def test_a_second_call_of_a_phone_begins_at_the_end_of_the_first(agent):
     first, second = call(agent), call(agent, "ringing")
     presence.ring(agent, first, at(1))
     presence.talk(agent, first, at(2))
@@ -213,7 +210,7 @@ def test_a_second_call_of_a_phone_begins_at_the_end_of_the_first(agent: Agent) -
     assert states(agent)[2:] == [("talking", 2, 10), ("ringing", 10, 12), ("talking", 12, 20), ("free", 20, None)]
 
 
-def test_the_picked_up_one_of_two_ringing_calls_counts(agent: Agent) -> None:
+def test_the_picked_up_one_of_two_ringing_calls_counts(agent):
     first, second = call(agent), call(agent)
     presence.ring(agent, first, at(1))
     presence.ring(agent, second, at(1))
@@ -224,10 +221,7 @@ def test_the_picked_up_one_of_two_ringing_calls_counts(agent: Agent) -> None:
     assert states(agent)[1:] == [("ringing", 1, 3), ("talking", 3, 10), ("talking", 10, None)]
 
 
-# Numbers of queries
-
-
-def test_a_call_costs_few_statements(agent: Agent) -> None:
+def test_a_call_costs_few_statements(agent):
     connection = call(agent)
     # As in a call: only the agent's primary key is known, and the transaction of the call is open.
     same = Agent(pk=agent.pk)
@@ -243,7 +237,7 @@ def test_a_call_costs_few_statements(agent: Agent) -> None:
             presence.leave_call(same, connection, at(4), wrap_up_seconds=10)
 
 
-def test_wrap_ups_end_in_few_statements_however_many_there_are() -> None:
+def test_wrap_ups_end_in_few_statements_however_many_there_are():
     for agent in AgentFactory.create_batch(20):
         presence.log_in(agent, ACTOR, at(0))
         connection = call(agent)

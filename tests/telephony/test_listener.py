@@ -37,7 +37,7 @@ def ended(pool: KeyedPool) -> None:
     pool.shut_down(PATIENCE_SECONDS)
 
 
-def test_work_of_one_call_is_done_in_its_order() -> None:
+def test_work_of_one_call_is_done_in_its_order():
     pool, done = KeyedPool(3), []
     for number in range(300):
         pool.submit(number % 7, lambda number=number: done.append(number))  # type: ignore[misc]
@@ -49,7 +49,7 @@ def test_work_of_one_call_is_done_in_its_order() -> None:
     assert len(done) == 300
 
 
-def test_slow_work_of_one_call_delays_no_other() -> None:
+def test_slow_work_of_one_call_delays_no_other():
     pool, may_end, done = KeyedPool(2), threading.Event(), threading.Event()
     pool.submit(1, lambda: may_end.wait(PATIENCE_SECONDS))
     pool.submit(1, lambda: None)
@@ -62,10 +62,10 @@ def test_slow_work_of_one_call_delays_no_other() -> None:
     ended(pool)
 
 
-def test_tasks_and_their_successors_wait_for_the_database() -> None:
+def test_tasks_and_their_successors_wait_for_the_database():
     pool, done, failures = KeyedPool(1), [], [OperationalError("gone"), OperationalError("gone still")]
 
-    def first() -> None:
+    def first():
         if failures:
             raise failures.pop()
         done.append("first")
@@ -78,7 +78,7 @@ def test_tasks_and_their_successors_wait_for_the_database() -> None:
     assert pool.has_failed
 
 
-def test_work_that_cannot_be_done_does_not_stop_the_rest() -> None:
+def test_work_that_cannot_be_done_does_not_stop_the_rest():
     pool, done = KeyedPool(1), []
     pool.submit(1, lambda: 1 // 0)
     pool.submit(1, lambda: done.append("next"))
@@ -89,7 +89,7 @@ def test_work_that_cannot_be_done_does_not_stop_the_rest() -> None:
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_one_leads_until_its_connection_is_gone() -> None:
+def test_one_leads_until_its_connection_is_gone():
     with Leadership() as first:
         assert first.acquire()
         with Leadership() as second:
@@ -100,7 +100,7 @@ def test_one_leads_until_its_connection_is_gone() -> None:
             assert second.is_held()
 
 
-def test_a_second_silence_does_not_hide_when_the_first_one_began() -> None:
+def test_a_second_silence_does_not_hide_when_the_first_one_began():
     """Calls that are gone after both were gone, for all that is known, when the first one began."""
     contact = LastContact(MORNING)
     contact.begin_stream()
@@ -113,7 +113,7 @@ def test_a_second_silence_does_not_hide_when_the_first_one_began() -> None:
     assert contact.to_store == MORNING + timedelta(seconds=80)
 
 
-def test_an_interruption_after_a_settled_one_begins_at_the_last_contact() -> None:
+def test_an_interruption_after_a_settled_one_begins_at_the_last_contact():
     contact = LastContact()
     contact.begin_stream()
     contact.update(MORNING)
@@ -123,7 +123,7 @@ def test_an_interruption_after_a_settled_one_begins_at_the_last_contact() -> Non
     assert contact.silent_since == MORNING
 
 
-def test_an_answer_that_is_noted_late_does_not_move_the_last_contact_back() -> None:
+def test_an_answer_that_is_noted_late_does_not_move_the_last_contact_back():
     """The answer to a ping is noted as of the ping; other signs may have come since."""
     contact, ping = LastContact(), call_clock.now()
     later = call_clock.now()
@@ -136,7 +136,7 @@ def test_an_answer_that_is_noted_late_does_not_move_the_last_contact_back() -> N
 
 
 @pytest.mark.django_db
-def test_listing_the_channels_is_a_contact(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listing_the_channels_is_a_contact(monkeypatch):
     """Otherwise a channel listed after the last event would seem to have survived the interruption."""
     monkeypatch.setattr("telephony.listener.current_switch", RecordingSwitch)
     listener = Listener()
@@ -152,7 +152,7 @@ def test_listing_the_channels_is_a_contact(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_metrics_of_the_listener_and_open_calls(client: Client) -> None:
+def test_metrics_of_the_listener_and_open_calls(client):
     ConnectionFactory(talking=True)
     ConnectionFactory(talking=True, state=Connection.State.QUEUED)
     ConnectionFactory.create_batch(2, waiting=True, queue=QueueFactory(name="Hotline"))
@@ -174,7 +174,7 @@ def test_metrics_of_the_listener_and_open_calls(client: Client) -> None:
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_no_age_is_negative_where_the_clock_was_set_back(client: Client) -> None:
+def test_no_age_is_negative_where_the_clock_was_set_back(client):
     later = timezone.now() + timedelta(hours=1)
     ConnectionFactory(talking=True, state=Connection.State.QUEUED, created_at=later)
     ConnectionFactory(waiting=True, queue=QueueFactory(name="Hotline"), created_at=later)
@@ -190,7 +190,7 @@ def test_no_age_is_negative_where_the_clock_was_set_back(client: Client) -> None
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_operators_see_when_a_listener_has_stopped_looking_round(client: Client) -> None:
+def test_operators_see_when_a_listener_has_stopped_looking_round(client):
     name = "callcentre_listener_silent_seconds"
     with Leadership() as leadership:
         leadership.acquire()
@@ -200,7 +200,7 @@ def test_operators_see_when_a_listener_has_stopped_looking_round(client: Client)
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_calls_that_are_over_are_counted_by_their_result(client: Client) -> None:
+def test_calls_that_are_over_are_counted_by_their_result(client):
     call = ConnectionFactory(talking=True)
     name = 'callcentre_calls_total{direction="OUTBOUND",disposition="ANSWERED"}'
     before = value(client, name) if name in client.get("/metrics").content.decode() else 0
@@ -227,7 +227,7 @@ def a_subscriber(topic: str) -> tuple[threading.Event, threading.Event, Callable
 
 
 @pytest.mark.django_db
-def test_a_message_reaches_subscribers_after_the_commit(django_capture_on_commit_callbacks: Any) -> None:
+def test_a_message_reaches_subscribers_after_the_commit(django_capture_on_commit_callbacks):
     from callcentre.core.pubsub import publish
 
     told, _, stop = a_subscriber("tested")
@@ -244,9 +244,7 @@ def test_a_message_reaches_subscribers_after_the_commit(django_capture_on_commit
 
 
 @pytest.mark.django_db
-def test_a_message_without_redis_is_free(
-    django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_message_without_redis_is_free(django_capture_on_commit_callbacks, monkeypatch):
     import redis
 
     from callcentre.core import pubsub
@@ -254,7 +252,7 @@ def test_a_message_without_redis_is_free(
     asked: list[int] = []
 
     class Away:
-        def publish(self, *args: Any) -> None:
+        def publish(self, *args):
             asked.append(1)
             raise redis.ConnectionError
 

@@ -3,7 +3,7 @@
 import random
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from telephony.event_dispatcher import Dispatcher
 from telephony.keyed_pool import KeyedPool
 from telephony.leader_election import is_connected
 from telephony.listener import THREADS, Listener
-from telephony.models import Agent, AgentState, Connection, Leg, Queue, Recording
+from telephony.models import AgentState, Connection, Leg, Recording
 from telephony.switch.asterisk import AsteriskSwitch
 from telephony.switch.base import Detected, Ended, Played, RecordingFinished, Ringing, SwitchError, Up
 from telephony.verbs import connections, presence
@@ -37,14 +37,14 @@ PATIENCE_SECONDS = 30.0
 
 
 @pytest.fixture
-def ari(settings: Any) -> Iterator[AriServer]:
+def ari(settings):
     with ari_server(pick_up=0.05, copies=2) as server:
         point_at(settings, server)
         yield server
 
 
 @pytest.fixture
-def listening(ari: AriServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[AriServer]:
+def listening(ari, monkeypatch):
     """A listener connected to this stand-in, which compares more often than usual."""
     switch = AsteriskSwitch()
     for place in (switch_requests, module):
@@ -53,7 +53,7 @@ def listening(ari: AriServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[AriSe
     monkeypatch.setattr(module, "DOUBT_SECONDS", 0.2)
     listener = Listener()
 
-    def run() -> None:
+    def run():
         try:
             listener.run()
         finally:
@@ -84,7 +84,7 @@ def is_over(channel: str) -> bool:
     return call is not None and call.state == "ended"
 
 
-def test_a_caller_without_an_event_is_stored_after_a_failed_comparison(queue: Queue, listening: AriServer) -> None:
+def test_a_caller_without_an_event_is_stored_after_a_failed_comparison(queue, listening):
     with listening.pbx.lock:
         # The stream breaks just before the caller comes.
         listening.pbx.apps["callcentre"].send = lambda message: None
@@ -99,12 +99,10 @@ def test_a_caller_without_an_event_is_stored_after_a_failed_comparison(queue: Qu
     wait_for(lambda: is_over(channel), "the end is heard")
 
 
-def test_a_failed_arrival_is_stored_by_the_next_comparison(
-    queue: Queue, listening: AriServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_arrival_is_stored_by_the_next_comparison(queue, listening, monkeypatch):
     failures, real = [ValueError("once"), ValueError("twice")], customers.customer_of_caller
 
-    def customer_of_caller(caller: str, number: str) -> Any:
+    def customer_of_caller(caller, number):
         if failures:
             raise failures.pop()
         return real(caller, number)
@@ -119,13 +117,11 @@ def test_a_failed_arrival_is_stored_by_the_next_comparison(
 
 
 @pytest.mark.slow("runs threads")
-def test_hanging_up_at_the_answer_leaves_no_bridge(
-    anna: Agent, listening: AriServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hanging_up_at_the_answer_leaves_no_bridge(anna, listening, monkeypatch):
     # The caller hangs up during the request to join both.
     real = AsteriskSwitch.join
 
-    def join(self: AsteriskSwitch, bridge_id: str, channel_ids: list[str], **values: Any) -> None:
+    def join(self, bridge_id, channel_ids, **values):
         caller = next(name for name in channel_ids if not name.startswith("callcentre-"))
         listening.pbx.far_end_hangs_up(caller)
         # Time in which another thread could end the call.
@@ -153,7 +149,7 @@ def test_hanging_up_at_the_answer_leaves_no_bridge(
     assert not Recording.objects.exists()
 
 
-def test_the_line_of_a_phone_that_went_offline_unheard_ends_after_its_call(listening: AriServer) -> None:
+def test_the_line_of_a_phone_that_went_offline_unheard_ends_after_its_call(listening):
     idle, busy = AgentFactory.create(number="101", has_line=True), AgentFactory.create(number="102", has_line=True)
     for agent in (idle, busy):
         presence.log_in(agent, ACTOR)
@@ -170,9 +166,7 @@ def test_the_line_of_a_phone_that_went_offline_unheard_ends_after_its_call(liste
     assert lines.has_open(busy.pk)
 
 
-def test_a_refused_question_hinders_no_comparison(
-    anna: Agent, listening: AriServer, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_refused_question_hinders_no_comparison(anna, listening, caplog):
     AgentLineFactory.create(agent=anna, channel_id=line_channel_id(7), state="up", pk=7)
     # As without the modules res_ari_endpoints and res_ari_asterisk.
     listening.failing |= {"GET endpoints/PJSIP": 1, "GET asterisk/variable": 1}
@@ -207,16 +201,14 @@ def flushed(pool: KeyedPool, keys: Collection[int]) -> None:
 
 
 @pytest.fixture
-def pool() -> Iterator[KeyedPool]:
+def pool():
     pool = KeyedPool(THREADS)
     yield pool
     pool.shut_down(PATIENCE_SECONDS)
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_events_of_one_call_are_handled_in_their_order(
-    pool: KeyedPool, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
+def test_events_of_one_call_are_handled_in_their_order(pool, monkeypatch, seed):
     """The channels are busy with earlier events, and free again in any order."""
     chance, now = random.Random(seed), timezone.now()
     seen: list[Any] = []
@@ -248,13 +240,13 @@ def test_events_of_one_call_are_handled_in_their_order(
     assert seen == events
 
 
-def test_a_failed_event_does_not_take_the_next_one_with_it(pool: KeyedPool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_event_does_not_take_the_next_one_with_it(pool, monkeypatch):
     """The caller's event waits for its thread, and the later one of the agent's phone comes first."""
     dispatcher, held, seen, now = Dispatcher(pool), Held(), [], timezone.now()
     call = ConnectionFactory.create()
     caller = LegFactory.create(connection=call, channel_id="1416225570.1").channel_id
 
-    def handle(event: Any) -> None:
+    def handle(event):
         seen.append(event)
         if event.channel_id == caller:
             raise ValueError("once")
@@ -271,7 +263,7 @@ def test_a_failed_event_does_not_take_the_next_one_with_it(pool: KeyedPool, monk
     assert (seen, dispatcher._unhandled) == (events, {})
 
 
-def test_an_answer_comes_before_the_events_of_other_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_comes_before_the_events_of_other_calls(monkeypatch):
     pool, held, seen, now = KeyedPool(1), Held(), [], timezone.now()
     dispatcher = Dispatcher(pool)
     monkeypatch.setattr(switch_events, "handle", lambda event: seen.append((type(event).__name__, event.channel_id)))
@@ -286,7 +278,7 @@ def test_an_answer_comes_before_the_events_of_other_calls(monkeypatch: pytest.Mo
     assert seen == [("Ended", other), ("Up", other), ("Ended", one)]
 
 
-def test_recordings_of_other_names_are_handled_too(pool: KeyedPool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recordings_of_other_names_are_handled_too(pool, monkeypatch):
     dispatcher, seen = Dispatcher(pool), []
     monkeypatch.setattr(switch_events, "handle", lambda event: seen.append(event.name))
     names = {"", "voicemail", "1416225570", "1416225570.", "1416225570.x-2", "1416225570.1234567890123456789"}
@@ -297,7 +289,7 @@ def test_recordings_of_other_names_are_handled_too(pool: KeyedPool, monkeypatch:
 
 
 @pytest.mark.usefixtures("heard")
-def test_the_listener_ends_a_call_that_the_switch_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_listener_ends_a_call_that_the_switch_refuses(monkeypatch):
     """The request only writes the refusal to the leg. The pool's thread of the call ends the leg."""
     double = RecordingSwitch()
     double.refusals["call_agent"] = SwitchError("Allocation failed", cause=34)

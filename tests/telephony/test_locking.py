@@ -58,9 +58,7 @@ def locked_by(act: Callable[[], None]) -> list[list[int]]:
 @pytest.mark.parametrize("begin", [inbound, outbound])
 @pytest.mark.parametrize("act", ["transfer", "target_is_busy", "give_up"])
 @pytest.mark.parametrize("is_reversed", [False, True])
-def test_two_agents_of_a_call_are_locked_in_one_order(
-    begin: Callable[[Queue, Agent], Connection], act: str, is_reversed: bool, queue: Queue
-) -> None:
+def test_two_agents_of_a_call_are_locked_in_one_order(begin, act, is_reversed, queue):
     first, second = sorted((AgentFactory(number=number) for number in ("101", "109")), key=lambda agent: agent.pk)
     if is_reversed:
         first, second = second, first

@@ -6,27 +6,25 @@ from functools import partial
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
 from telephony import causes
 from telephony.calls import distribution, placement, switch_events
 from telephony.leader_election import LOCK_SPACE, Leadership, is_connected
-from telephony.models import Agent, Connection, Leg, Queue
+from telephony.models import Connection, Leg
 from telephony.switch.base import Ended
 from telephony.verbs import connections, presence
 from tests.conftest import ACTOR
 from tests.processes import wait_for
 from tests.serving import at_once
 from tests.telephony.callers import call_in, distribute, member, offers
-from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("switch")]
 
 
 @pytest.fixture
-def asked(agent: Agent) -> list[Connection]:
+def asked(agent):
     return [connections.call(ACTOR, sip="101", phone_number=f"+4822555010{number}") for number in range(3)]
 
 
@@ -38,7 +36,7 @@ def end(call: Connection) -> None:
     switch_events.handle(Ended(f"callcentre-{call.pk}-1", timezone.now(), 16))
 
 
-def test_three_calls_placed_at_once_ring_one_after_another(asked: list[Connection], switch: RecordingSwitch) -> None:
+def test_three_calls_placed_at_once_ring_one_after_another(asked, switch):
     at_once(partial(placement.place, call.pk) for call in asked)
     # The oldest call may be tried last.
     placement.place(asked[0].pk)
@@ -47,7 +45,7 @@ def test_three_calls_placed_at_once_ring_one_after_another(asked: list[Connectio
     assert [told[0] for told in switch.told] == ["call_agent"]
 
 
-def test_they_ring_one_after_another_in_their_order(asked: list[Connection]) -> None:
+def test_they_ring_one_after_another_in_their_order(asked):
     seen = []
     for call in asked:
         for other in reversed(asked):
@@ -62,7 +60,7 @@ def test_they_ring_one_after_another_in_their_order(asked: list[Connection]) -> 
     ]
 
 
-def test_a_call_waits_while_the_phone_rings_for_a_caller(queue: Queue) -> None:
+def test_a_call_waits_while_the_phone_rings_for_a_caller(queue):
     member(queue, "anna", "101")
     caller = call_in()
     distribute()
@@ -76,7 +74,7 @@ def test_a_call_waits_while_the_phone_rings_for_a_caller(queue: Queue) -> None:
     assert (while_ringing, states([call])) == (["queued"], ["originating"])
 
 
-def test_a_caller_is_not_offered_to_a_phone_that_rings_for_a_call_out(queue: Queue) -> None:
+def test_a_caller_is_not_offered_to_a_phone_that_rings_for_a_call_out(queue):
     member(queue, "anna", "101")
     call = connections.call(ACTOR, sip="101", phone_number="+48225550101")
     caller = call_in()
@@ -89,7 +87,7 @@ def test_a_caller_is_not_offered_to_a_phone_that_rings_for_a_call_out(queue: Que
     assert (ringing, states([call]) == ["originating"], bool(offers(caller))) in [(1, True, False), (1, False, True)]
 
 
-def test_calls_that_wait_for_a_phone_block_no_other(asked: list[Connection], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_that_wait_for_a_phone_block_no_other(asked, monkeypatch):
     monkeypatch.setattr(placement, "MOST_AT_ONCE", 1)
     presence.log_in(AgentFactory(number="102"), ACTOR)
     other = connections.call(ACTOR, sip="102", phone_number="+48225550101")
@@ -98,7 +96,7 @@ def test_calls_that_wait_for_a_phone_block_no_other(asked: list[Connection], mon
     assert placement.overdue(timezone.now() + timedelta(seconds=5)) == [other.pk]
 
 
-def test_a_call_waits_for_its_phone_for_longer_than_it_may_be_placed(asked: list[Connection], settings: Any) -> None:
+def test_a_call_waits_for_its_phone_for_longer_than_it_may_be_placed(asked, settings):
     first, second = asked[:2]
     placement.place(first.pk)
     now = timezone.now()
@@ -115,9 +113,7 @@ def test_a_call_waits_for_its_phone_for_longer_than_it_may_be_placed(asked: list
     assert states([second]) == ["originating"]
 
 
-def test_a_call_without_a_listener_is_not_queued_behind_a_phone(
-    asked: list[Connection], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_call_without_a_listener_is_not_queued_behind_a_phone(asked, monkeypatch):
     placement.place(asked[0].pk)
     Connection.objects.filter(pk=asked[1].pk).update(place_until=timezone.now() - timedelta(seconds=1))
     with Leadership() as other:
@@ -135,7 +131,7 @@ def test_a_call_without_a_listener_is_not_queued_behind_a_phone(
 
 
 @pytest.mark.parametrize("is_busy", [True, False])
-def test_metrics_ignore_calls_that_wait_for_their_phone(is_busy: bool, asked: list[Connection], client: Client) -> None:
+def test_metrics_ignore_calls_that_wait_for_their_phone(is_busy, asked, client):
     if is_busy:
         placement.place(asked[0].pk)
     Connection.objects.filter(state="queued").update(created_at=timezone.now() - timedelta(minutes=5))

@@ -12,7 +12,6 @@ from telephony.switch.base import Ended, Ringing, Up
 from telephony.verbs import connections
 from tests.conftest import ACTOR
 from tests.telephony.callers import channel, fresh
-from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory
 from webhooks.models import Event
 
@@ -22,26 +21,26 @@ NUMBER = "+48225550107"
 
 
 @pytest.fixture
-def asked(agent: Agent) -> Connection:
+def asked(agent):
     return connections.call(ACTOR, sip="101", phone_number="22 555 01 07")
 
 
 @pytest.fixture
-def placed(asked: Connection, switch: RecordingSwitch) -> Connection:
+def placed(asked, switch):
     placement.place(asked.pk)
     switch.told.clear()
     return asked
 
 
 @pytest.fixture
-def dialling(placed: Connection, switch: RecordingSwitch) -> Connection:
+def dialling(placed, switch):
     happen(placed, Up, 1)
     switch.told.clear()
     return placed
 
 
 @pytest.fixture
-def talking(dialling: Connection, switch: RecordingSwitch) -> Connection:
+def talking(dialling, switch):
     happen(dialling, Ringing, 2)
     happen(dialling, Up, 2)
     switch.told.clear()
@@ -61,11 +60,11 @@ def actions(connection: Connection) -> list[str]:
     return list(Event.objects.filter(subject=subject).order_by("id").values_list("action", flat=True))
 
 
-def test_a_call_from_its_request_to_the_talk(asked: Connection, agent: Agent, switch: Any, monkeypatch: Any) -> None:
+def test_a_call_from_its_request_to_the_talk(asked, agent, switch, monkeypatch):
     seen: list[Any] = []
     real = switch.call_agent
 
-    def call_agent(*args: Any, **values: Any) -> None:
+    def call_agent(*args, **values):
         seen.extend(Leg.objects.values_list("channel_id", "state"))
         real(*args, **values)
 
@@ -102,9 +101,7 @@ def test_a_call_from_its_request_to_the_talk(asked: Connection, agent: Agent, sw
 
 
 @pytest.mark.parametrize(("first", "party"), [(1, "agent"), (2, "customer")])
-def test_both_are_hung_up_after_one(
-    talking: Connection, agent: Agent, switch: RecordingSwitch, first: int, party: str
-) -> None:
+def test_both_are_hung_up_after_one(talking, agent, switch, first, party):
     happen(talking, Ended, first, 16)
     happen(talking, Ended, 3 - first, 16)
     happen(talking, Ended, first, 16)
@@ -129,9 +126,7 @@ def test_both_are_hung_up_after_one(
         (0, "FAILED", "system"),
     ],
 )
-def test_the_cause_decides_the_result(
-    dialling: Connection, switch: RecordingSwitch, cause: int, disposition: str, party: str
-) -> None:
+def test_the_cause_decides_the_result(dialling, switch, cause, disposition, party):
     happen(dialling, Ended, 2, cause)
 
     over = fresh(dialling)
@@ -143,7 +138,7 @@ def test_the_cause_decides_the_result(
 
 
 @pytest.mark.parametrize("cause", [17, 19, 21])
-def test_an_agents_phone_that_is_not_picked_up_fails_the_call(placed: Connection, agent: Agent, cause: int) -> None:
+def test_an_agents_phone_that_is_not_picked_up_fails_the_call(placed, agent, cause):
     happen(placed, Ended, 1, cause)
 
     over = fresh(placed)
@@ -152,7 +147,7 @@ def test_an_agents_phone_that_is_not_picked_up_fails_the_call(placed: Connection
     assert actions(placed)[-1] == "CONNECTION_ENDED"
 
 
-def test_an_agent_who_gives_up_ends_the_ringing(dialling: Connection, switch: RecordingSwitch) -> None:
+def test_an_agent_who_gives_up_ends_the_ringing(dialling, switch):
     happen(dialling, Ringing, 2)
     happen(dialling, Ended, 1, 16)
 
@@ -160,7 +155,7 @@ def test_an_agent_who_gives_up_ends_the_ringing(dialling: Connection, switch: Re
     assert switch.told == [("hang_up", channel(dialling, 2))]
 
 
-def test_a_phone_that_rings_after_its_hang_up_is_hung_up_again(dialling: Connection, switch: RecordingSwitch) -> None:
+def test_a_phone_that_rings_after_its_hang_up_is_hung_up_again(dialling, switch):
     happen(dialling, Ended, 1, 16)
     switch.told.clear()
 
@@ -171,7 +166,7 @@ def test_a_phone_that_rings_after_its_hang_up_is_hung_up_again(dialling: Connect
     assert fresh(dialling).answered_at is None
 
 
-def test_a_phone_picked_up_after_its_leg_was_given_up_is_hung_up(placed: Connection, switch: RecordingSwitch) -> None:
+def test_a_phone_picked_up_after_its_leg_was_given_up_is_hung_up(placed, switch):
     happen(placed, Ended, 1, 0)
     happen(placed, Up, 1)
 
@@ -179,7 +174,7 @@ def test_a_phone_picked_up_after_its_leg_was_given_up_is_hung_up(placed: Connect
     assert fresh(placed).disposition == "FAILED"
 
 
-def test_ringing_is_counted_from_the_first_ring_to_the_answer(dialling: Connection) -> None:
+def test_ringing_is_counted_from_the_first_ring_to_the_answer(dialling):
     start = timezone.now().replace(microsecond=0)
     Connection.objects.filter(pk=dialling.pk).update(created_at=start - timedelta(minutes=1))
     switch_events.handle(Ringing(channel(dialling, 2), start - timedelta(seconds=7)))
@@ -189,16 +184,14 @@ def test_ringing_is_counted_from_the_first_ring_to_the_answer(dialling: Connecti
     assert (fresh(dialling).ring_seconds, fresh(dialling).duration, fresh(dialling).billsec) == (7, 60, 0)
 
 
-def test_a_call_stays_queued_without_a_connected_listener(asked: Connection) -> None:
+def test_a_call_stays_queued_without_a_connected_listener(asked):
     placement.place(asked.pk)
 
     assert (fresh(asked).state, placement.queued(), Leg.objects.count()) == ("queued", [asked.pk], 0)
 
 
 @pytest.mark.parametrize(("limit", "cause"), [(1, placement.NO_CIRCUIT), (0, placement.TEMPORARY_FAILURE)])
-def test_a_call_not_placed_in_time_has_failed_and_says_why(
-    limit: int, cause: int, asked: Connection, switch: RecordingSwitch, settings: Any
-) -> None:
+def test_a_call_not_placed_in_time_has_failed_and_says_why(limit, cause, asked, switch, settings):
     settings.TRUNK_LIMIT = limit
     Connection.objects.update(place_until=timezone.now() - timedelta(seconds=1))
 
@@ -209,7 +202,7 @@ def test_a_call_not_placed_in_time_has_failed_and_says_why(
     assert (actions(asked), state_of(Agent.objects.get())) == (["CONNECTION_ENDED"], "free")
 
 
-def test_no_more_calls_are_placed_than_the_trunk_has_lines(placed: Connection, settings: Any) -> None:
+def test_no_more_calls_are_placed_than_the_trunk_has_lines(placed, settings):
     settings.TRUNK_LIMIT = 1
     AgentFactory(number="102")
     second = connections.call(ACTOR, sip="102", phone_number=NUMBER)
@@ -222,7 +215,7 @@ def test_no_more_calls_are_placed_than_the_trunk_has_lines(placed: Connection, s
     assert (waited, fresh(second).state) == ("queued", "originating")
 
 
-def test_no_more_calls_are_placed_in_a_second_than_the_limit(placed: Connection, settings: Any) -> None:
+def test_no_more_calls_are_placed_in_a_second_than_the_limit(placed, settings):
     settings.CALLS_PER_SECOND = 1
     AgentFactory(number="102")
     second = connections.call(ACTOR, sip="102", phone_number=NUMBER)
@@ -236,7 +229,7 @@ def test_no_more_calls_are_placed_in_a_second_than_the_limit(placed: Connection,
     assert (waited, fresh(second).state) == ("queued", "originating")
 
 
-def test_a_call_with_a_lost_task_is_overdue_after_a_second(asked: Connection) -> None:
+def test_a_call_with_a_lost_task_is_overdue_after_a_second(asked):
     now = asked.created_at
 
     assert placement.overdue(now + timedelta(seconds=0.9)) == []

@@ -1,7 +1,6 @@
 """Calls with unseen ends: they ended at the last contact with the switch, or with their recording."""
 
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,16 +8,15 @@ import pytest
 from callcentre.core.times import second
 from telephony import recording_files
 from telephony.calls import commands, lines, placement, reconciliation, switch_events
-from telephony.models import Agent, AgentLine, AgentState, Connection, Leg, Queue, Recording, Talk
+from telephony.models import Agent, AgentLine, AgentState, Connection, Leg, Recording, Talk
 from telephony.switch.base import Arrived, Channel, Up
 from telephony.verbs import connections, presence
 from telephony.verbs.agents import edit_agent
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.reports.asking import ask, refresh, settle
 from tests.telephony.callers import HOTLINE, distribute, double, free_agent, fresh, repair
 from tests.telephony.callers import ask as command
 from tests.telephony.conftest import MORNING, Clock
-from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import PauseFactory, QueueFactory, QueueMemberFactory
 from tests.telephony.ledgers import assert_consistent
 from tests.telephony.sound import RecorderSwitch, wav
@@ -32,17 +30,17 @@ ANSWERED, LAST, AGAIN = 10, 50, 7200
 
 
 @pytest.fixture
-def queue() -> Queue:
+def queue():
     return QueueFactory(number=HOTLINE, wrap_up_seconds=30)
 
 
 @pytest.fixture
-def anna(clock: Clock) -> Agent:
+def anna(clock):
     return free_agent()
 
 
 @pytest.fixture
-def talking(anna: Agent, switch: RecordingSwitch, clock: Clock, queue: Queue) -> Connection:
+def talking(anna, switch, clock, queue):
     """A call of anna's that is recorded, for a queue with a wrap-up."""
     call = connections.call(ACTOR, sip="101", phone_number="+48225550107", queue_id=queue.pk)
     placement.place(call.pk)
@@ -73,7 +71,7 @@ def lasts(call: Connection, seconds: float, name: str = "") -> None:
 
 
 @pytest.fixture(autouse=True)
-def _recorder(settings: Any, own_storage: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _recorder(settings, own_storage, monkeypatch):
     settings.SWITCH_BACKEND = "tests.telephony.sound.RecorderSwitch"
     monkeypatch.setattr(RecorderSwitch, "recordings", {})
 
@@ -96,9 +94,7 @@ def reported(clock: Clock, agent: Agent, aggregation: str = "day") -> dict[str, 
     return row
 
 
-def test_a_call_lost_with_the_switch_ended_at_the_last_contact(
-    talking: Connection, anna: Agent, clock: Clock, api: ApiClient
-) -> None:
+def test_a_call_lost_with_the_switch_ended_at_the_last_contact(talking, anna, clock, api):
     interrupt(clock)
     anna_now = AgentState.objects.get(agent=anna, ended_at=None)
     presence.end_wrap_ups(clock.now)
@@ -112,9 +108,7 @@ def test_a_call_lost_with_the_switch_ended_at_the_last_contact(
 
 
 @pytest.mark.parametrize("seconds", [4.0, 4.9, 40, 3000.2])
-def test_the_end_of_the_recording_replaces_the_presumed_end(
-    talking: Connection, anna: Agent, clock: Clock, seconds: float
-) -> None:
+def test_the_end_of_the_recording_replaces_the_presumed_end(talking, anna, clock, seconds):
     """Sums that were made of the presumed end are made anew; the states of the agent follow."""
     interrupt(clock)
     presence.end_wrap_ups(clock.now)
@@ -133,7 +127,7 @@ def test_the_end_of_the_recording_replaces_the_presumed_end(
 
 
 @pytest.mark.slow("sums many hours")
-def test_a_recording_up_to_the_discovery_says_nothing(talking: Connection, clock: Clock) -> None:
+def test_a_recording_up_to_the_discovery_says_nothing(talking, clock):
     """The bridge was not destroyed."""
     interrupt(clock)
 
@@ -142,7 +136,7 @@ def test_a_recording_up_to_the_discovery_says_nothing(talking: Connection, clock
     assert (fresh(talking).billsec, fresh(talking).end_found_at) == (40, None)
 
 
-def test_a_recording_from_before_the_discovery_counts(talking: Connection, clock: Clock) -> None:
+def test_a_recording_from_before_the_discovery_counts(talking, clock):
     lasts(talking, 4)
 
     interrupt(clock)
@@ -150,7 +144,7 @@ def test_a_recording_from_before_the_discovery_counts(talking: Connection, clock
     assert fresh(talking).billsec == 4
 
 
-def test_a_call_lost_with_its_line_ends_so_too(anna: Agent, queue: Queue, clock: Clock) -> None:
+def test_a_call_lost_with_its_line_ends_so_too(anna, queue, clock):
     edit_agent(anna, ACTOR, has_line=True)
     lines.ask_for_line(anna, ACTOR)
     line = AgentLine.objects.get()
@@ -168,7 +162,7 @@ def test_a_call_lost_with_its_line_ends_so_too(anna: Agent, queue: Queue, clock:
     assert ledger(anna)[-2:] == [("talking", 5, ANSWERED + 4), ("wrap_up", ANSWERED + 4, None)]
 
 
-def test_a_call_on_hold_outlasts_its_recording(talking: Connection, clock: Clock) -> None:
+def test_a_call_on_hold_outlasts_its_recording(talking, clock):
     clock.later(4)
     command(talking, "hold")
     interrupt(clock)
@@ -178,7 +172,7 @@ def test_a_call_on_hold_outlasts_its_recording(talking: Connection, clock: Clock
     assert (fresh(talking).billsec, fresh(talking).end_found_at) == (40, None)
 
 
-def test_the_last_recording_corrects_the_end(talking: Connection, clock: Clock) -> None:
+def test_the_last_recording_corrects_the_end(talking, clock):
     for kind in ("hold", "resume"):
         clock.later(4)
         command = commands.ask(ACTOR, fresh(talking), kind)
@@ -192,7 +186,7 @@ def test_the_last_recording_corrects_the_end(talking: Connection, clock: Clock) 
     assert (between, fresh(talking).billsec) == (40, 15)
 
 
-def test_a_call_with_a_seen_end_is_not_corrected(talking: Connection, clock: Clock) -> None:
+def test_a_call_with_a_seen_end_is_not_corrected(talking, clock):
     clock.later(20)
     command(talking, "hang_up")
 
@@ -201,9 +195,7 @@ def test_a_call_with_a_seen_end_is_not_corrected(talking: Connection, clock: Clo
     assert fresh(talking).billsec == 20
 
 
-def test_the_last_agents_talk_ends_with_the_recording(
-    talking: Connection, anna: Agent, clock: Clock, api: ApiClient
-) -> None:
+def test_the_last_agents_talk_ends_with_the_recording(talking, anna, clock, api):
     zoe = free_agent("zoe", "109")
     clock.later(6)
     command(talking, "transfer", number="109")
@@ -220,7 +212,7 @@ def test_the_last_agents_talk_ends_with_the_recording(
     assert Talk.objects.filter(ended_at=None).count() == 0
 
 
-def test_an_inbound_call_ends_for_caller_and_agent(anna: Agent, queue: Queue, clock: Clock) -> None:
+def test_an_inbound_call_ends_for_caller_and_agent(anna, queue, clock):
     QueueMemberFactory(queue=queue, agent=anna)
     switch_events.handle(Arrived("caller-1", clock.now, "+48225550107", HOTLINE))
     call = Connection.objects.get()
@@ -235,7 +227,7 @@ def test_an_inbound_call_ends_for_caller_and_agent(anna: Agent, queue: Queue, cl
     assert ledger(anna)[-2:] == [("talking", ANSWERED, ANSWERED + 4), ("wrap_up", ANSWERED + 4, None)]
 
 
-def test_a_lost_waiting_caller_waited_until_the_last_contact(clock: Clock) -> None:
+def test_a_lost_waiting_caller_waited_until_the_last_contact(clock):
     switch_events.handle(Arrived("caller-1", clock.now, "+48225550107", HOTLINE))
     interrupt(clock)
 
@@ -243,7 +235,7 @@ def test_a_lost_waiting_caller_waited_until_the_last_contact(clock: Clock) -> No
     assert (call.disposition, call.wait_seconds, call.duration, call.end_found_at) == ("NO ANSWER", LAST, LAST, None)
 
 
-def test_a_leg_that_ended_unheard_ends_the_call_then(talking: Connection, clock: Clock) -> None:
+def test_a_leg_that_ended_unheard_ends_the_call_then(talking, clock):
     interrupt(clock, listed=[f"callcentre-{talking.pk}-1"])
     presumed = fresh(talking)
     lasts(talking, 15)
@@ -251,9 +243,7 @@ def test_a_leg_that_ended_unheard_ends_the_call_then(talking: Connection, clock:
     assert (presumed.hung_up_by, presumed.billsec, fresh(talking).billsec) == ("customer", 40, 15)
 
 
-def test_a_target_that_rang_as_the_switch_fell_silent_is_missed_when_that_is_found(
-    talking: Connection, clock: Clock
-) -> None:
+def test_a_target_that_rang_as_the_switch_fell_silent_is_missed_when_that_is_found(talking, clock):
     """The customer has waited for it until then."""
     clock.later(6)
     command(talking, "transfer", number="+48225550199")
@@ -263,7 +253,7 @@ def test_a_target_that_rang_as_the_switch_fell_silent_is_missed_when_that_is_fou
     assert in_vain.ended_at == MORNING + timedelta(seconds=AGAIN + 2)
 
 
-def test_a_leg_with_a_later_event_ended_now(talking: Connection, clock: Clock) -> None:
+def test_a_leg_with_a_later_event_ended_now(talking, clock):
     clock.later(LAST)
     Leg.objects.update(up_at=clock.now)
     interrupt(clock)
@@ -271,7 +261,7 @@ def test_a_leg_with_a_later_event_ended_now(talking: Connection, clock: Clock) -
     assert fresh(talking).duration == AGAIN
 
 
-def test_a_leg_listed_since_ended_when_missing(talking: Connection, switch: RecordingSwitch, clock: Clock) -> None:
+def test_a_leg_listed_since_ended_when_missing(talking, switch, clock):
     names = [f"callcentre-{talking.pk}-{number}" for number in (1, 2)]
     clock.later(100)
     comparison = reconciliation.Comparison()
@@ -284,14 +274,14 @@ def test_a_leg_listed_since_ended_when_missing(talking: Connection, switch: Reco
     assert fresh(talking).duration == ANSWERED + 100 + 30
 
 
-def test_a_lost_call_without_a_contact_ends_when_found(talking: Connection, clock: Clock) -> None:
+def test_a_lost_call_without_a_contact_ends_when_found(talking, clock):
     clock.later(20)
     repair()
 
     assert fresh(talking).billsec == 20
 
 
-def test_a_call_without_legs_ended_with_the_last_of_them(talking: Connection, clock: Clock) -> None:
+def test_a_call_without_legs_ended_with_the_last_of_them(talking, clock):
     Leg.objects.update(state="ended", ended_at=clock.later(20))
     clock.later(3600)
 
@@ -301,9 +291,7 @@ def test_a_call_without_legs_ended_with_the_last_of_them(talking: Connection, cl
 
 
 @pytest.mark.slow("sums many hours")
-def test_the_hours_of_the_presumed_end_and_of_the_right_one_are_summed_anew(
-    talking: Connection, anna: Agent, clock: Clock
-) -> None:
+def test_the_hours_of_the_presumed_end_and_of_the_right_one_are_summed_anew(talking, anna, clock):
     """The recording ends in the next hour; both hours had been summed before."""
     interrupt(clock)
     refresh()
@@ -316,7 +304,7 @@ def test_the_hours_of_the_presumed_end_and_of_the_right_one_are_summed_anew(
     assert sums == {"09": "00:59:50", "10": "00:00:10", "11": "00:00:00"}
 
 
-def test_an_ended_wrap_up_keeps_its_end(talking: Connection, anna: Agent, clock: Clock) -> None:
+def test_an_ended_wrap_up_keeps_its_end(talking, anna, clock):
     interrupt(clock, looks=3)
     presence.free(anna, ACTOR)
     freed = ledger(anna)[-1][1]
@@ -327,7 +315,7 @@ def test_an_ended_wrap_up_keeps_its_end(talking: Connection, anna: Agent, clock:
     assert ledger(anna)[-3:] == [("talking", 5, end), ("wrap_up", end, freed), ("free", freed, None)]
 
 
-def test_a_pause_meanwhile_is_kept(talking: Connection, anna: Agent, clock: Clock) -> None:
+def test_a_pause_meanwhile_is_kept(talking, anna, clock):
     clock.later(600)
     presence.pause(anna, ACTOR, PauseFactory().pk)
     interrupt(clock)
@@ -339,7 +327,7 @@ def test_a_pause_meanwhile_is_kept(talking: Connection, anna: Agent, clock: Cloc
     assert before[-1][:2] == ("paused", 610)
 
 
-def test_a_moved_end_is_shown_as_the_end(talking: Connection, clock: Clock) -> None:
+def test_a_moved_end_is_shown_as_the_end(talking, clock):
     interrupt(clock)
     lasts(talking, 4)
 

@@ -1,5 +1,4 @@
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.urls import reverse
@@ -17,7 +16,7 @@ ADD = reverse("admin:telephony_queue_add")
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
-def test_the_list_of_queues_shows_waiting_callers_and_agents() -> None:
+def test_the_list_of_queues_shows_waiting_callers_and_agents():
     agents = AgentFactory.create_batch(3)
     for agent in agents[:2]:
         presence.log_in(agent, ACTOR)
@@ -29,7 +28,7 @@ def test_the_list_of_queues_shows_waiting_callers_and_agents() -> None:
     assert all(text in page for text in ("Hotline", ">7<", "2 / 2", "9:00"))
 
 
-def test_a_caller_who_came_before_the_clock_was_set_back_has_not_waited_yet() -> None:
+def test_a_caller_who_came_before_the_clock_was_set_back_has_not_waited_yet():
     queue = QueueFactory()
     ConnectionFactory(waiting=True, queue=queue, created_at=timezone.now() + timedelta(minutes=5))
 
@@ -37,7 +36,7 @@ def test_a_caller_who_came_before_the_clock_was_set_back_has_not_waited_yet() ->
         assert ">0:00<" in superuser().page(page).replace(" ", "").replace("\n", "")
 
 
-def test_the_page_of_a_queue_shows_the_waiting_callers() -> None:
+def test_the_page_of_a_queue_shows_the_waiting_callers():
     queue = QueueFactory()
     ConnectionFactory(waiting=True, queue=queue, src="+48225550107")
 
@@ -47,14 +46,14 @@ def test_the_page_of_a_queue_shows_the_waiting_callers() -> None:
     assert "takes no calls now" not in page
 
 
-def test_the_page_says_that_a_queue_is_closed() -> None:
+def test_the_page_says_that_a_queue_is_closed():
     page = superuser().page(page_of(QueueFactory(is_active=False)))
 
     assert "takes no calls now" in page
     assert "No caller waits." in page
 
 
-def test_a_queue_is_added_with_its_agents_and_hours() -> None:
+def test_a_queue_is_added_with_its_agents_and_hours():
     agent = AgentFactory()
 
     superuser().submit(
@@ -84,7 +83,7 @@ def test_a_queue_is_added_with_its_agents_and_hours() -> None:
         ({"overflow_number": "112", "overflow_queue": "other"}, "A queue overflows to a queue or to a number, not to"),
     ],
 )
-def test_a_broken_rule_is_refused_with_its_sentence(values: dict[str, str], sentence: str) -> None:
+def test_a_broken_rule_is_refused_with_its_sentence(values, sentence):
     other = QueueFactory(number="+48225550100")
     values = {name: str(other.pk) if value == "other" else value for name, value in values.items()}
 
@@ -94,7 +93,7 @@ def test_a_broken_rule_is_refused_with_its_sentence(values: dict[str, str], sent
     assert Queue.objects.count() == 1
 
 
-def test_hours_that_end_before_they_begin_are_refused() -> None:
+def test_hours_that_end_before_they_begin_are_refused():
     queue = QueueFactory()
     OpeningHoursFactory(queue=queue)
 
@@ -115,6 +114,6 @@ def test_hours_that_end_before_they_begin_are_refused() -> None:
         (EvaluationCriterion, "aktywne"),
     ],
 )
-def test_active_agrees_in_gender_in_polish(model: Any, expected: str) -> None:
+def test_active_agrees_in_gender_in_polish(model, expected):
     with translation.override("pl"):
         assert str(model._meta.get_field("is_active").verbose_name) == expected

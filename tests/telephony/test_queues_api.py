@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -27,7 +26,7 @@ def stats(api: ApiClient, queue: object) -> dict[str, int | None]:
     return api.get(f"/api/queues/{queue.pk}/waiting_stats").json()  # type: ignore[attr-defined, no-any-return]
 
 
-def test_queues_come_by_name_and_those_closed_down_are_among_them(api: ApiClient) -> None:
+def test_queues_come_by_name_and_those_closed_down_are_among_them(api):
     support, hotline = QueueFactory(name="Support", is_active=False), QueueFactory(name="Hotline")
 
     assert api.get("/api/queues").json() == [
@@ -37,7 +36,7 @@ def test_queues_come_by_name_and_those_closed_down_are_among_them(api: ApiClient
 
 
 @pytest.mark.parametrize(("kinds", "estimate"), [(["logged out"], None), (["paused"], None), (["free", "free"], 0)])
-def test_there_is_an_estimate_with_agents_at_work(kinds: list[str], estimate: int | None, api: ApiClient) -> None:
+def test_there_is_an_estimate_with_agents_at_work(kinds, estimate, api):
     QueueFactory(members=[logged_in()])
     queue = QueueFactory(members=[AgentFactory() if kind == "logged out" else logged_in(kind) for kind in kinds])
     ConnectionFactory(waiting=True, queue=queue)
@@ -45,7 +44,7 @@ def test_there_is_an_estimate_with_agents_at_work(kinds: list[str], estimate: in
     assert stats(api, queue) == {"waiting": 1, "estimated_waiting_time": estimate}
 
 
-def test_the_estimate_is_the_length_of_the_last_calls_by_the_agents_at_work(api: ApiClient) -> None:
+def test_the_estimate_is_the_length_of_the_last_calls_by_the_agents_at_work(api):
     # Two agents talk, three callers wait: the fourth is served after four calls of 60 s talk and 20 s wrap-up each.
     queue = QueueFactory(members=[logged_in("talking"), logged_in("talking")], wrap_up_seconds=20)
     ConnectionFactory.create_batch(3, inbound=True, queue=queue)
@@ -56,7 +55,7 @@ def test_the_estimate_is_the_length_of_the_last_calls_by_the_agents_at_work(api:
     assert stats(api, queue) == {"waiting": 3, "estimated_waiting_time": 160}
 
 
-def test_callers_are_listed_in_the_order_in_which_they_came(api: ApiClient) -> None:
+def test_callers_are_listed_in_the_order_in_which_they_came(api):
     queue = QueueFactory()
     for minutes, src in ((5, "+48225550102"), (0, "+48225550101")):
         ConnectionFactory(waiting=True, queue=queue, src=src, created_at=START + timedelta(minutes=minutes))
@@ -69,9 +68,7 @@ def test_callers_are_listed_in_the_order_in_which_they_came(api: ApiClient) -> N
     ]
 
 
-def test_a_caller_is_named_by_the_registered_function_with_the_right_to_read_customers(
-    api: ApiClient, api_client: Callable[..., ApiClient], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_caller_is_named_by_the_registered_function_with_the_right_to_read_customers(api, api_client, monkeypatch):
     monkeypatch.setattr(
         customer_lookups, "customers_of", lambda numbers: {number: Customer(77, "Jan Kowal") for number in numbers}
     )
@@ -87,5 +84,5 @@ def test_a_caller_is_named_by_the_registered_function_with_the_right_to_read_cus
 
 @pytest.mark.parametrize("queue_id", ["0", "x", "-1", "9" * 30, "1.5"])
 @pytest.mark.parametrize("what", ["waiting_stats", "waiting_list"])
-def test_an_unknown_queue_is_404(queue_id: str, what: str, api: ApiClient) -> None:
+def test_an_unknown_queue_is_404(queue_id, what, api):
     assert api.get(f"/api/queues/{queue_id}/{what}").status_code == 404

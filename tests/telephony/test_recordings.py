@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,7 +26,7 @@ State = Recording.State
 
 
 @pytest.fixture(autouse=True)
-def switch(settings: Any, monkeypatch: pytest.MonkeyPatch) -> type[RecorderSwitch]:
+def switch(settings, monkeypatch):
     settings.SWITCH_BACKEND = "tests.telephony.sound.RecorderSwitch"
     monkeypatch.setattr(RecorderSwitch, "recordings", {})
     monkeypatch.setattr(RecorderSwitch, "removed", [])
@@ -51,7 +50,7 @@ def state_of(recording: Recording) -> tuple[str, int]:
     return recording.state, recording.attempt_count
 
 
-def test_a_recording_that_can_be_read_is_fetched_stored_announced_and_removed_from_the_switch(switch: Any) -> None:
+def test_a_recording_that_can_be_read_is_fetched_stored_announced_and_removed_from_the_switch(switch):
     call = ConnectionFactory()
     name = recordings.expect(call)
     switch.recordings[name] = wav(1000, seconds=1.5)
@@ -68,7 +67,7 @@ def test_a_recording_that_can_be_read_is_fetched_stored_announced_and_removed_fr
     assert switch.removed == [name]
 
 
-def test_a_repeated_end_of_a_recording_fetches_it_once(switch: Any) -> None:
+def test_a_repeated_end_of_a_recording_fetches_it_once(switch):
     recording = RecordingFactory()
     switch.recordings[recording.name] = wav(1000)
 
@@ -80,14 +79,14 @@ def test_a_repeated_end_of_a_recording_fetches_it_once(switch: Any) -> None:
     assert len(events()) == 1
 
 
-def test_beginning_twice_is_one_recording() -> None:
+def test_beginning_twice_is_one_recording():
     call = ConnectionFactory()
 
     assert recordings.expect(call) == recordings.expect(call) == call.uid
     assert Recording.objects.count() == 1
 
 
-def test_a_recording_that_the_switch_could_not_make_has_failed() -> None:
+def test_a_recording_that_the_switch_could_not_make_has_failed():
     recording = RecordingFactory()
 
     recordings.finish(recording.name, is_failed=True)
@@ -96,7 +95,7 @@ def test_a_recording_that_the_switch_could_not_make_has_failed() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "is_kept"), [(0, False), (1, False), (2, True)])
-def test_a_call_that_is_over_at_once_leaves_no_failed_recording(seconds: int, is_kept: bool, switch: Any) -> None:
+def test_a_call_that_is_over_at_once_leaves_no_failed_recording(seconds, is_kept, switch):
     start = timezone.now().replace(microsecond=0) - timedelta(minutes=5)
     over = ConnectionFactory(answered_at=start, ended_at=start + timedelta(seconds=seconds))
     failed = RecordingFactory(connection=over, started_at=start)
@@ -110,13 +109,13 @@ def test_a_call_that_is_over_at_once_leaves_no_failed_recording(seconds: int, is
     assert set(Recording.objects.values_list("state", flat=True)) == ({State.FAILED} if is_kept else set())
 
 
-def test_an_unknown_recording_is_ignored() -> None:
+def test_an_unknown_recording_is_ignored():
     recordings.finish("somebody's")
 
     assert not Recording.objects.exists()
 
 
-def test_an_unreachable_switch_is_asked_again_later_until_the_last_time(switch: Any) -> None:
+def test_an_unreachable_switch_is_asked_again_later_until_the_last_time(switch):
     switch.is_reachable = False
     recording = RecordingFactory(fetching=True)
 
@@ -145,7 +144,7 @@ def test_an_unreachable_switch_is_asked_again_later_until_the_last_time(switch: 
         (wav(1000, seconds=0), "no WAV with sound: it is empty"),
     ],
 )
-def test_a_file_that_is_no_recording_fails_soon(switch: Any, content: bytes | None, error: str) -> None:
+def test_a_file_that_is_no_recording_fails_soon(switch, content, error):
     recording = RecordingFactory(fetching=True)
     if content is not None:
         switch.recordings[recording.name] = content
@@ -158,7 +157,7 @@ def test_a_file_that_is_no_recording_fails_soon(switch: Any, content: bytes | No
     assert error in recording.error
 
 
-def test_a_worker_that_was_held_up_stores_nothing_over_its_successor(switch: Any) -> None:
+def test_a_worker_that_was_held_up_stores_nothing_over_its_successor(switch):
     recording = RecordingFactory(fetching=True)
     held_up = Recording.objects.claim(recording.pk)
     assert held_up
@@ -175,7 +174,7 @@ def test_a_worker_that_was_held_up_stores_nothing_over_its_successor(switch: Any
 
 
 @pytest.mark.parametrize("length", [0, 0x7FFFFFF0, 0xFFFFFFFF])
-def test_a_header_written_before_the_voice_is_mended(switch: Any, length: int) -> None:
+def test_a_header_written_before_the_voice_is_mended(switch, length):
     recording = RecordingFactory(fetching=True)
     content = wav(1000, seconds=2)
     switch.recordings[recording.name] = content[:40] + length.to_bytes(4, "little") + content[44:]
@@ -188,7 +187,7 @@ def test_a_header_written_before_the_voice_is_mended(switch: Any, length: int) -
         assert file.read() == content
 
 
-def test_recordings_are_read_from_a_folder_and_left_there(settings: Any, tmp_path: Path, switch: Any) -> None:
+def test_recordings_are_read_from_a_folder_and_left_there(settings, tmp_path, switch):
     settings.RECORDINGS_FOLDER = str(tmp_path)
     recording = RecordingFactory(fetching=True)
     (tmp_path / f"{recording.name}.wav").write_bytes(wav(1000))
@@ -200,7 +199,7 @@ def test_recordings_are_read_from_a_folder_and_left_there(settings: Any, tmp_pat
     assert switch.removed == []
 
 
-def test_a_folder_that_is_not_mounted_is_looked_into_for_hours(settings: Any, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_mounted_is_looked_into_for_hours(settings, tmp_path):
     settings.RECORDINGS_FOLDER = str(tmp_path / "nowhere")
     recording = RecordingFactory(fetching=True)
 
@@ -213,7 +212,7 @@ def test_a_folder_that_is_not_mounted_is_looked_into_for_hours(settings: Any, tm
     assert state_of(recording)[0] == State.FAILED
 
 
-def test_a_failed_recording_is_fetched_again_on_request(switch: Any) -> None:
+def test_a_failed_recording_is_fetched_again_on_request(switch):
     failed, ready = RecordingFactory(state="failed", attempt_count=7), RecordingFactory(ready=True)
     switch.recordings[failed.name] = wav(1000)
 
@@ -223,7 +222,7 @@ def test_a_failed_recording_is_fetched_again_on_request(switch: Any) -> None:
     assert state_of(failed) == (State.READY, 1)
 
 
-def test_the_sweep_fetches_a_recording_without_an_end_event(switch: Any) -> None:
+def test_the_sweep_fetches_a_recording_without_an_end_event(switch):
     over = RecordingFactory()
     going_on = RecordingFactory(connection__talking=True)
 
@@ -233,7 +232,7 @@ def test_the_sweep_fetches_a_recording_without_an_end_event(switch: Any) -> None
     assert state_of(going_on)[0] == State.EXPECTED
 
 
-def test_recordings_are_removed_when_they_were_kept_for_long_enough(settings: Any, switch: Any) -> None:
+def test_recordings_are_removed_when_they_were_kept_for_long_enough(settings, switch):
     old, new = at_the_switch(), at_the_switch()
     for recording in (old, new):
         recording_files.fetch(recording.pk)
@@ -248,7 +247,7 @@ def test_recordings_are_removed_when_they_were_kept_for_long_enough(settings: An
     assert default_storage.exists(new.path)
 
 
-def test_a_finished_call_is_transcribed_once_all_its_recordings_are_there(settings: Any, switch: Any) -> None:
+def test_a_finished_call_is_transcribed_once_all_its_recordings_are_there(settings, switch):
     settings.TRANSCRIPTION_URL = "http://127.0.0.1:9/v1"
     call = ConnectionFactory()
     first = RecordingFactory(connection=call, fetching=True)
@@ -263,7 +262,7 @@ def test_a_finished_call_is_transcribed_once_all_its_recordings_are_there(settin
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_of_many_workers_fetches_a_recording(switch: Any) -> None:
+def test_one_of_many_workers_fetches_a_recording(switch):
     recording = at_the_switch()
 
     at_once([partial(recording_files.fetch, recording.pk)] * 4)
@@ -278,7 +277,7 @@ def left(recording: Recording) -> bool:
     return recording.leaves_switch_at is None
 
 
-def test_a_copy_that_the_switch_could_not_remove_is_removed_later(switch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_that_the_switch_could_not_remove_is_removed_later(switch, monkeypatch):
     recording = at_the_switch()
     with monkeypatch.context() as patch:
         patch.setattr(switch, "remove_recording", unreachable)
@@ -294,7 +293,7 @@ def test_a_copy_that_the_switch_could_not_remove_is_removed_later(switch: Any, m
     assert (early, left(recording), switch.removed) == (False, True, [recording.name])
 
 
-def test_a_copy_that_could_not_be_fetched_leaves_the_switch_in_time(switch: Any, settings: Any) -> None:
+def test_a_copy_that_could_not_be_fetched_leaves_the_switch_in_time(switch, settings):
     recording = at_the_switch(b"no sound", attempt_count=len(Recording.delays))
     recording_files.fetch(recording.pk)
     recording_files.clear_switch(timezone.now())
@@ -306,7 +305,7 @@ def test_a_copy_that_could_not_be_fetched_leaves_the_switch_in_time(switch: Any,
     assert (switch.removed, left(recording)) == ([recording.name], True)
 
 
-def test_a_copy_that_is_fetched_again_stays_for_that(switch: Any, settings: Any) -> None:
+def test_a_copy_that_is_fetched_again_stays_for_that(switch, settings):
     recording = RecordingFactory(state=State.FAILED, leaves_switch_at=timezone.now())
     recordings.fetch_again(recording, ACTOR)
     recording_files.clear_switch(timezone.now() + settings.RECORDING_RETENTION)
@@ -314,12 +313,12 @@ def test_a_copy_that_is_fetched_again_stays_for_that(switch: Any, settings: Any)
     assert switch.removed == []
 
 
-def test_a_refused_removal_is_tried_again_and_holds_up_no_other(switch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_removal_is_tried_again_and_holds_up_no_other(switch, monkeypatch):
     refused = RecordingFactory(ready=True, leaves_switch_at=timezone.now() - timedelta(seconds=1))
     other = RecordingFactory(ready=True, leaves_switch_at=timezone.now())
     real = switch.remove_recording
 
-    def remove(self: Any, name: str) -> None:
+    def remove(self, name):
         if name == refused.name:
             raise SwitchError("500")
         real(self, name)
@@ -331,7 +330,7 @@ def test_a_refused_removal_is_tried_again_and_holds_up_no_other(switch: Any, mon
     assert refused.leaves_switch_at > timezone.now()
 
 
-def test_a_folder_is_not_ours_to_clear(switch: Any, settings: Any, tmp_path: Path) -> None:
+def test_a_folder_is_not_ours_to_clear(switch, settings, tmp_path):
     settings.RECORDINGS_FOLDER = str(tmp_path)
     recording = RecordingFactory(fetching=True)
     (tmp_path / f"{recording.name}.wav").write_bytes(wav(1000))

@@ -15,7 +15,6 @@ from tests.conftest import ACTOR, ApiClient
 from tests.reports.asking import ask, refresh
 from tests.telephony.callers import HOTLINE, distribute, free_agent
 from tests.telephony.conftest import MORNING, Clock
-from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentFactory, ConnectionFactory, OfferFactory, QueueFactory, QueueMemberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -24,17 +23,17 @@ DAY = (MORNING.replace(hour=0), MORNING.replace(hour=0) + timedelta(days=1))
 
 
 @pytest.fixture
-def anna(clock: Clock) -> Agent:
+def anna(clock):
     return free_agent()
 
 
 @pytest.fixture
-def zoe(clock: Clock) -> Agent:
+def zoe(clock):
     return free_agent("zoe", "109")
 
 
 @pytest.fixture
-def talking(anna: Agent, zoe: Agent, switch: RecordingSwitch, clock: Clock) -> Connection:
+def talking(anna, zoe, switch, clock):
     """A call of anna's, to a customer who has picked up after ten seconds."""
     call = connections.call(ACTOR, sip="101", phone_number="+48225550107")
     placement.place(call.pk)
@@ -78,7 +77,7 @@ def outbound(clock: Clock, threshold: int = 0, aggregation: str = "day") -> dict
     return found
 
 
-def test_a_call_transferred_to_an_agent_counts_for_both(talking: Connection, clock: Clock, api: ApiClient) -> None:
+def test_a_call_transferred_to_an_agent_counts_for_both(talking, clock, api):
     clock.later(6)
     transfer(talking, number="109")
     pick_up(talking, clock.later(1))
@@ -88,7 +87,7 @@ def test_a_call_transferred_to_an_agent_counts_for_both(talking: Connection, clo
     assert outbound(clock) == {"anna": (1, "00:00:06", 0, "00:00:00"), "zoe": (1, "00:00:04", 0, "00:00:00")}
 
 
-def test_the_threshold_is_compared_with_each_agents_talk(talking: Connection, clock: Clock, api: ApiClient) -> None:
+def test_the_threshold_is_compared_with_each_agents_talk(talking, clock, api):
     clock.later(6)
     transfer(talking, number="109")
     pick_up(talking, clock.now)
@@ -99,9 +98,7 @@ def test_the_threshold_is_compared_with_each_agents_talk(talking: Connection, cl
     assert read(api, talking)["billsec"] == 10
 
 
-def test_a_call_to_a_queue_counts_for_its_new_agent(
-    talking: Connection, zoe: Agent, clock: Clock, api: ApiClient
-) -> None:
+def test_a_call_to_a_queue_counts_for_its_new_agent(talking, zoe, clock, api):
     queue = QueueFactory()
     QueueMemberFactory(queue=queue, agent=zoe)
     clock.later(6)
@@ -115,7 +112,7 @@ def test_a_call_to_a_queue_counts_for_its_new_agent(
     assert list(Talk.objects.values_list("queue", flat=True)) == [None, queue.pk]
 
 
-def test_a_talk_with_a_number_outside_is_no_agents(talking: Connection, clock: Clock, api: ApiClient) -> None:
+def test_a_talk_with_a_number_outside_is_no_agents(talking, clock, api):
     clock.later(6)
     transfer(talking, number="+48225550199")
     pick_up(talking, clock.later(2))
@@ -126,7 +123,7 @@ def test_a_talk_with_a_number_outside_is_no_agents(talking: Connection, clock: C
     assert read(api, talking)["billsec"] == 68
 
 
-def test_a_call_back_to_its_agent_is_a_further_talk(talking: Connection, clock: Clock, api: ApiClient) -> None:
+def test_a_call_back_to_its_agent_is_a_further_talk(talking, clock, api):
     for seconds, number in ((6, "109"), (4, "101")):
         clock.later(seconds)
         transfer(talking, number=number)
@@ -137,7 +134,7 @@ def test_a_call_back_to_its_agent_is_a_further_talk(talking: Connection, clock: 
     assert outbound(clock)["anna"] == (2, "00:00:08", 0, "00:00:00")
 
 
-def test_an_open_transferred_call_counts_until_now(talking: Connection, clock: Clock, api: ApiClient) -> None:
+def test_an_open_transferred_call_counts_until_now(talking, clock, api):
     clock.later(6)
     transfer(talking, number="109")
     between = outbound(clock)
@@ -149,7 +146,7 @@ def test_an_open_transferred_call_counts_until_now(talking: Connection, clock: C
     assert talks(api, talking) == [("anna", 6), ("zoe", 0)]
 
 
-def test_a_talk_over_an_hour_is_in_both_hours(talking: Connection, clock: Clock) -> None:
+def test_a_talk_over_an_hour_is_in_both_hours(talking, clock):
     clock.later(3000)
     transfer(talking, number="109")
     pick_up(talking, clock.later(0))
@@ -164,9 +161,7 @@ def test_a_talk_over_an_hour_is_in_both_hours(talking: Connection, clock: Clock)
     ]
 
 
-def test_an_inbound_call_has_the_talks_of_its_answered_offers(
-    anna: Agent, zoe: Agent, switch: RecordingSwitch, clock: Clock, api: ApiClient
-) -> None:
+def test_an_inbound_call_has_the_talks_of_its_answered_offers(anna, zoe, switch, clock, api):
     QueueMemberFactory(queue=QueueFactory(number=HOTLINE), agent=anna)
     switch_events.handle(Arrived("caller-1", clock.now, "+48225550107", HOTLINE))
     call = Connection.objects.get()
@@ -183,7 +178,7 @@ def test_an_inbound_call_has_the_talks_of_its_answered_offers(
     assert (inbound["answered_count"], inbound["sum"]) == (1, "00:00:04")
 
 
-def test_a_call_without_a_transfer_is_one_talk_of_its_agent(talking: Connection, clock: Clock, api: ApiClient) -> None:
+def test_a_call_without_a_transfer_is_one_talk_of_its_agent(talking, clock, api):
     hang_up(talking, clock.later(8))
 
     shown = read(api, talking)
@@ -195,14 +190,14 @@ def test_a_call_without_a_transfer_is_one_talk_of_its_agent(talking: Connection,
     assert not Talk.objects.exists()
 
 
-def test_a_call_that_no_agent_answered_has_no_talks(api: ApiClient) -> None:
+def test_a_call_that_no_agent_answered_has_no_talks(api):
     missed = OfferFactory(connection__waiting=True, outcome=Offer.Outcome.NOT_ANSWERED).connection
     unanswered = ConnectionFactory(unanswered=True, agent=AgentFactory())
 
     assert [talks(api, call) for call in (missed, unanswered)] == [[], []]
 
 
-def test_the_end_of_a_call_ends_its_talk_once(talking: Connection, clock: Clock, api: ApiClient) -> None:
+def test_the_end_of_a_call_ends_its_talk_once(talking, clock, api):
     clock.later(6)
     transfer(talking, number="109")
     pick_up(talking, clock.later(1))

@@ -10,7 +10,6 @@ from PIL import Image
 
 from telephony.models import EvaluationCriterion, Topic, TopicField, TopicGroup, TransferShortcut
 from tests.backoffice import errors_of, inputs_of, superuser
-from tests.conftest import ApiClient
 from tests.telephony.factories import QueueFactory, TopicFactory, TopicFieldFactory, TopicGroupFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
@@ -23,7 +22,7 @@ def address(model: str, page: str, *args: Any) -> str:
 # Topics
 
 
-def test_a_group_is_added_with_its_topics() -> None:
+def test_a_group_is_added_with_its_topics():
     queue = QueueFactory()
 
     superuser().submit(
@@ -39,7 +38,7 @@ def test_a_group_is_added_with_its_topics() -> None:
     assert topic.show_custom_fields
 
 
-def test_a_name_that_the_group_has_already_is_refused() -> None:
+def test_a_name_that_the_group_has_already_is_refused():
     group = TopicFactory(name="Invoice").group
     added = {"topics-TOTAL_FORMS": 2, "topics-1-name": "Invoice", "topics-1-order": 1}
 
@@ -49,7 +48,7 @@ def test_a_name_that_the_group_has_already_is_refused() -> None:
     assert Topic.objects.count() == 1
 
 
-def test_the_type_of_a_field_and_the_queue_of_a_group_stay_as_they_are() -> None:
+def test_the_type_of_a_field_and_the_queue_of_a_group_stay_as_they_are():
     field, group = TopicFieldFactory(type="TEXT"), TopicGroupFactory()
     client = superuser()
 
@@ -60,7 +59,7 @@ def test_the_type_of_a_field_and_the_queue_of_a_group_stay_as_they_are() -> None
     assert TopicGroup.objects.get().queue == group.queue
 
 
-def test_a_criterion_is_added() -> None:
+def test_a_criterion_is_added():
     superuser().submit(address("evaluationcriterion", "add"), name="Greeting", description="The agent greets.")
 
     assert EvaluationCriterion.objects.get().description == "The agent greets."
@@ -85,7 +84,7 @@ def upload(filename: str, content: bytes, *, expected: int = 302, **values: Any)
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP"])
-def test_a_picture_is_kept_as_a_png_and_answered_in_base64(kind: str, api: ApiClient) -> None:
+def test_a_picture_is_kept_as_a_png_and_answered_in_base64(kind, api):
     upload("whatever.txt", picture(kind, (600, 300)))
 
     shortcut = TransferShortcut.objects.get()
@@ -119,14 +118,14 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
     ],
     ids=["svg", "svg called png", "no gif", "half a png", "program", "bmp", "too many points", "too large"],
 )
-def test_files_other_than_small_pictures_are_refused(name: str, content: bytes) -> None:
+def test_files_other_than_small_pictures_are_refused(name, content):
     response = upload(name, content, expected=200)
 
     assert set(errors_of(response)) == {"upload"}
     assert not TransferShortcut.objects.exists()
 
 
-def test_the_help_text_of_the_icon_is_translated_for_each_reader() -> None:
+def test_the_help_text_of_the_icon_is_translated_for_each_reader():
     client, path = superuser(), address("transfershortcut", "add")
 
     in_polish = client.get(path, headers={"accept-language": "pl"}).content.decode()
@@ -136,14 +135,14 @@ def test_the_help_text_of_the_icon_is_translated_for_each_reader() -> None:
     assert "at most 512 kB" in in_english
 
 
-def test_content_hidden_in_a_picture_is_not_stored() -> None:
+def test_content_hidden_in_a_picture_is_not_stored():
     upload("icon.png", picture("PNG") + b"<script>alert(1)</script>")
     upload("icon.jpg", picture("JPEG", comment=b"<script>alert(1)</script>"), name="Other")
 
     assert not any(b"script" in bytes(shortcut.icon) for shortcut in TransferShortcut.objects.all())
 
 
-def test_an_icon_stays_until_it_is_replaced_or_removed() -> None:
+def test_an_icon_stays_until_it_is_replaced_or_removed():
     upload("icon.png", picture())
     shortcut = TransferShortcut.objects.get()
     client = superuser()
@@ -158,7 +157,7 @@ def test_an_icon_stays_until_it_is_replaced_or_removed() -> None:
 
 
 @pytest.mark.parametrize("is_both", [True, False])
-def test_a_shortcut_leads_to_one_place(is_both: bool) -> None:
+def test_a_shortcut_leads_to_one_place(is_both):
     queue = QueueFactory()
     target = {"queue": queue.pk, "number": "1"} if is_both else {}
 

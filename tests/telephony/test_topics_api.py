@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from callcentre.core.errors import ErrorCode
-from telephony.models import Connection, ConnectionTopic, Queue, Topic
+from telephony.models import Connection, ConnectionTopic, Topic
 from tests.conftest import ApiClient
 from tests.telephony.factories import (
     AgentFactory,
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def queue() -> Queue:
+def queue():
     return QueueFactory()
 
 
@@ -35,7 +35,7 @@ def set_topic(api: ApiClient, call: Connection, topic: Topic, **more: Any) -> An
     return api.post("/api/connections/topic", {"connection_id": call.uid, "topic_id": topic.pk, **more})
 
 
-def test_active_groups_are_listed_with_active_topics(api: ApiClient, queue: Queue) -> None:
+def test_active_groups_are_listed_with_active_topics(api, queue):
     payments = TopicGroupFactory(queue=queue, name="Payments", order=1)
     TopicGroupFactory(queue=queue, name="Empty", order=2)
     TopicFactory(group__queue=queue, group__is_active=False)
@@ -62,7 +62,7 @@ def test_active_groups_are_listed_with_active_topics(api: ApiClient, queue: Queu
     }
 
 
-def test_the_topic_of_a_connection_is_read_with_its_values(api: ApiClient) -> None:
+def test_the_topic_of_a_connection_is_read_with_its_values(api):
     call = ConnectionFactory(agent=AgentFactory(login="anna"))
     set_topic = ConnectionTopicFactory(connection=call, comment="Call back", fields=[{"field_id": 3, "value": "FV/1"}])
 
@@ -74,14 +74,14 @@ def test_the_topic_of_a_connection_is_read_with_its_values(api: ApiClient) -> No
     }
 
 
-def test_a_connection_without_a_topic_is_404_with_a_code_of_its_own(api: ApiClient) -> None:
+def test_a_connection_without_a_topic_is_404_with_a_code_of_its_own(api):
     response = api.get(f"/api/connections/{ConnectionFactory().uid}/topic")
 
     assert response.status_code == 404
     assert [error["code"] for error in response.json()["errors"]] == [ErrorCode.TOPIC_NOT_SET.number]
 
 
-def test_a_topic_is_set_with_its_values(api: ApiClient, queue: Queue) -> None:
+def test_a_topic_is_set_with_its_values(api, queue):
     call = ConnectionFactory(inbound=True, queue=queue)
     topic = TopicFactory(group__queue=queue, show_custom_fields=True)
     fields = {
@@ -112,7 +112,7 @@ def test_a_topic_is_set_with_its_values(api: ApiClient, queue: Queue) -> None:
     }
 
 
-def test_setting_a_topic_again_replaces_it_whole(api: ApiClient) -> None:
+def test_setting_a_topic_again_replaces_it_whole(api):
     call = ConnectionFactory(agent=AgentFactory(login="anna"))
     ConnectionTopicFactory(connection=call, comment="old", fields=[{"field_id": 3, "value": "old"}])
     topic = TopicFactory()
@@ -127,7 +127,7 @@ def test_setting_a_topic_again_replaces_it_whole(api: ApiClient) -> None:
     }
 
 
-def test_all_faults_are_reported_and_no_topic_is_set(api: ApiClient, queue: Queue) -> None:
+def test_all_faults_are_reported_and_no_topic_is_set(api, queue):
     call = ConnectionFactory(inbound=True, queue=queue)
     topic = TopicFactory(group__queue=queue, show_custom_fields=True)
     TopicFieldFactory(queue=queue, is_required=True, name="Reason")
@@ -167,14 +167,14 @@ def test_all_faults_are_reported_and_no_topic_is_set(api: ApiClient, queue: Queu
     assert not ConnectionTopic.objects.exists()
 
 
-def test_an_empty_body_reports_the_required_fields(api: ApiClient) -> None:
+def test_an_empty_body_reports_the_required_fields(api):
     response = api.post("/api/connections/topic", {})
 
     assert faults(response) == {(ErrorCode.EMPTY.number, "connection_id"), (ErrorCode.EMPTY.number, "topic_id")}
 
 
 @pytest.mark.parametrize("value", ["", "  ", None])
-def test_a_required_field_with_an_empty_value_is_missing(api: ApiClient, queue: Queue, value: Any) -> None:
+def test_a_required_field_with_an_empty_value_is_missing(api, queue, value):
     call = ConnectionFactory(inbound=True, queue=queue)
     topic = TopicFactory(group__queue=queue, show_custom_fields=True)
     field = TopicFieldFactory(queue=queue, is_required=True)
@@ -184,7 +184,7 @@ def test_a_required_field_with_an_empty_value_is_missing(api: ApiClient, queue: 
     assert faults(response) == {(ErrorCode.TOPIC_FIELD_REQUIRED.number, "custom_fields")}
 
 
-def test_an_unreadable_value_of_a_required_field_is_wrong_and_not_missing(api: ApiClient, queue: Queue) -> None:
+def test_an_unreadable_value_of_a_required_field_is_wrong_and_not_missing(api, queue):
     call = ConnectionFactory(inbound=True, queue=queue)
     topic = TopicFactory(group__queue=queue, show_custom_fields=True)
     field = TopicFieldFactory(queue=queue, is_required=True)
@@ -194,7 +194,7 @@ def test_an_unreadable_value_of_a_required_field_is_wrong_and_not_missing(api: A
     assert faults(response) == {(ErrorCode.NOT_TEXT.number, "custom_fields.0.value")}
 
 
-def test_a_topic_without_fields_requires_no_field(api: ApiClient, queue: Queue) -> None:
+def test_a_topic_without_fields_requires_no_field(api, queue):
     call = ConnectionFactory(inbound=True, queue=queue)
     topic = TopicFactory(group__queue=queue, show_custom_fields=False)
     TopicFieldFactory(queue=queue, is_required=True)
@@ -205,7 +205,7 @@ def test_a_topic_without_fields_requires_no_field(api: ApiClient, queue: Queue) 
 
 
 @pytest.mark.parametrize("inactive", ["is_active", "group__is_active"])
-def test_a_topic_that_is_not_offered_any_more_cannot_be_set(api: ApiClient, inactive: str) -> None:
+def test_a_topic_that_is_not_offered_any_more_cannot_be_set(api, inactive):
     topic = TopicFactory(**{inactive: False})
 
     response = api.post("/api/connections/topic", {"connection_id": "1.1", "topic_id": topic.pk})
@@ -216,7 +216,7 @@ def test_a_topic_that_is_not_offered_any_more_cannot_be_set(api: ApiClient, inac
     }
 
 
-def test_a_topic_of_a_queue_that_the_call_was_not_in_is_refused(api: ApiClient, queue: Queue) -> None:
+def test_a_topic_of_a_queue_that_the_call_was_not_in_is_refused(api, queue):
     call = ConnectionFactory(inbound=True)
 
     response = set_topic(api, call, TopicFactory(group__queue=queue))
@@ -224,7 +224,7 @@ def test_a_topic_of_a_queue_that_the_call_was_not_in_is_refused(api: ApiClient, 
     assert faults(response) == {(ErrorCode.TOPIC_OF_OTHER_QUEUE.number, "topic_id")}
 
 
-def test_a_transferred_call_may_have_a_topic_of_its_first_queue(api: ApiClient, queue: Queue) -> None:
+def test_a_transferred_call_may_have_a_topic_of_its_first_queue(api, queue):
     call = ConnectionFactory(inbound=True)
     TransferFactory(connection=call, from_queue=queue, queue=call.queue, number="")
 

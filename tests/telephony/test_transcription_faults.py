@@ -3,7 +3,6 @@
 import threading
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 import pytest
 from django.core.files.base import ContentFile
@@ -17,7 +16,7 @@ from telephony.verbs import recordings, transcriptions
 from tests.conftest import ACTOR
 from tests.serving import at_once
 from tests.telephony.factories import EvaluationCriterionFactory, RecordingFactory
-from tests.telephony.provider import ANALYSIS, SEGMENTS, Answer, Asked, Provider, completion
+from tests.telephony.provider import ANALYSIS, SEGMENTS, Answer, completion
 from tests.telephony.sound import wav
 from tests.webhooks.receivers import receiver, says
 from webhooks.models import Event
@@ -28,7 +27,7 @@ SEGMENT = {"start": 0, "end": 1, "text": "Hello."}
 
 
 @pytest.fixture
-def call() -> Connection:
+def call():
     """Over, recorded, and asked to be transcribed."""
     recording: Recording = RecordingFactory(ready=True, seconds=10)
     default_storage.save(recording.path, ContentFile(wav(1000, seconds=2)))
@@ -74,7 +73,7 @@ NONSENSE = [
 
 
 @pytest.mark.parametrize("body", NONSENSE, ids=repr)
-def test_nonsense_of_the_provider_is_an_error_in_the_end(provider: Provider, call: Connection, body: Any) -> None:
+def test_nonsense_of_the_provider_is_an_error_in_the_end(provider, call, body):
     provider.hear = lambda asked: Answer(body=body)
 
     first, last = attempt(call), all_attempts(call)
@@ -87,7 +86,7 @@ def test_nonsense_of_the_provider_is_an_error_in_the_end(provider: Provider, cal
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503])
-def test_a_provider_that_may_recover_is_asked_again(provider: Provider, call: Connection, status: int) -> None:
+def test_a_provider_that_may_recover_is_asked_again(provider, call, status):
     answers = iter([Answer(status), Answer(body=SEGMENTS)])
     provider.hear = lambda asked: next(answers)
 
@@ -97,7 +96,7 @@ def test_a_provider_that_may_recover_is_asked_again(provider: Provider, call: Co
 
 
 @pytest.mark.parametrize("status", [302, 400, 401, 403, 404, 413, 422])
-def test_a_provider_that_refuses_is_asked_once(provider: Provider, call: Connection, status: int) -> None:
+def test_a_provider_that_refuses_is_asked_once(provider, call, status):
     provider.hear = lambda asked: Answer(status, {"error": {"message": "No."}}, {"Location": provider.url})
 
     made = all_attempts(call)
@@ -106,7 +105,7 @@ def test_a_provider_that_refuses_is_asked_once(provider: Provider, call: Connect
     assert len(provider.asked) == 1
 
 
-def test_a_provider_that_asks_for_time_gets_it(provider: Provider, call: Connection) -> None:
+def test_a_provider_that_asks_for_time_gets_it(provider, call):
     provider.hear = lambda asked: Answer(429, headers={"Retry-After": "1800"})
     before = timezone.now()
 
@@ -116,7 +115,7 @@ def test_a_provider_that_asks_for_time_gets_it(provider: Provider, call: Connect
     assert made.next_attempt_at >= before + timedelta(seconds=1800)
 
 
-def test_a_dead_provider_is_an_error_after_the_last_attempt(settings: Any, call: Connection) -> None:
+def test_a_dead_provider_is_an_error_after_the_last_attempt(settings, call):
     settings.TRANSCRIPTION_URL = "http://127.0.0.1:9/v1"
 
     for _ in Transcription.delays:
@@ -127,11 +126,11 @@ def test_a_dead_provider_is_an_error_after_the_last_attempt(settings: Any, call:
     assert told() == ["ERROR"]
 
 
-def test_a_provider_that_hangs_is_left(provider: Provider, settings: Any, call: Connection) -> None:
+def test_a_provider_that_hangs_is_left(provider, settings, call):
     settings.TRANSCRIPTION_TIMEOUT_SECONDS = 1
     is_over = threading.Event()
 
-    def hang(asked: Asked) -> Answer:
+    def hang(asked):
         is_over.wait(timeout=60)
         return Answer(body=SEGMENTS)
 
@@ -145,7 +144,7 @@ def test_a_provider_that_hangs_is_left(provider: Provider, settings: Any, call: 
 
 
 @pytest.mark.parametrize("size", [b"-5", b"zz", b"5;" + b"x" * 70_000])
-def test_a_malformed_http_answer_of_the_provider_is_an_error(size: bytes, settings: Any, call: Connection) -> None:
+def test_a_malformed_http_answer_of_the_provider_is_an_error(size, settings, call):
     answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + size + b"\r\nhello"
     with receiver(says(answer)) as broken:
         settings.TRANSCRIPTION_URL = broken.at("127.0.0.1", "")
@@ -153,9 +152,6 @@ def test_a_malformed_http_answer_of_the_provider_is_an_error(size: bytes, settin
 
     assert (made.status, made.attempt_count) == ("PENDING", 1)
     assert made.error != ""
-
-
-# The model
 
 
 BAD_ANSWERS = [
@@ -177,8 +173,8 @@ BAD_ANSWERS = [
 
 @pytest.mark.parametrize("answer", BAD_ANSWERS, ids=lambda answer: repr(answer.body))
 def test_a_model_that_talks_nonsense_is_an_error_in_the_end_and_the_words_are_kept(
-    provider: Provider, settings: Any, call: Connection, api: Any, answer: Answer
-) -> None:
+    provider, settings, call, api, answer
+):
     settings.ANALYSIS_MODEL = "thinker"
     EvaluationCriterionFactory()
     provider.think = lambda asked: answer
@@ -193,7 +189,7 @@ def test_a_model_that_talks_nonsense_is_an_error_in_the_end_and_the_words_are_ke
     assert response.json().keys() == {"status", "parts"}
 
 
-def test_a_model_that_comes_to_its_senses_is_enough(provider: Provider, settings: Any, call: Connection) -> None:
+def test_a_model_that_comes_to_its_senses_is_enough(provider, settings, call):
     settings.ANALYSIS_MODEL = "thinker"
     answers = iter([completion("Certainly!"), completion(ANALYSIS)])
     provider.think = lambda asked: next(answers)
@@ -208,7 +204,7 @@ def test_a_model_that_comes_to_its_senses_is_enough(provider: Provider, settings
 # Recordings and workers
 
 
-def test_a_recording_that_was_removed_meanwhile_is_an_error(call: Connection) -> None:
+def test_a_recording_that_was_removed_meanwhile_is_an_error(call):
     recordings.remove(Recording.objects.get())
 
     made = attempt(call)
@@ -216,7 +212,7 @@ def test_a_recording_that_was_removed_meanwhile_is_an_error(call: Connection) ->
     assert (made.status, made.error) == ("ERROR", "the recording is gone")
 
 
-def test_a_file_that_is_not_there_is_an_error_in_the_end(call: Connection) -> None:
+def test_a_file_that_is_not_there_is_an_error_in_the_end(call):
     default_storage.delete(Recording.objects.get().path)
 
     assert attempt(call).status == "PENDING"
@@ -229,7 +225,7 @@ def claimed() -> Claim[Transcription]:
     return claim
 
 
-def test_a_worker_that_died_leaves_its_work_to_the_next_one(provider: Provider, call: Connection) -> None:
+def test_a_worker_that_died_leaves_its_work_to_the_next_one(provider, call):
     claimed()
 
     run(call.pk)
@@ -240,14 +236,14 @@ def test_a_worker_that_died_leaves_its_work_to_the_next_one(provider: Provider, 
     assert told() == ["SUCCESS"]
 
 
-def test_work_that_ends_every_worker_is_told_as_an_error(provider: Provider, call: Connection) -> None:
+def test_work_that_ends_every_worker_is_told_as_an_error(provider, call):
     Transcription.objects.update(attempt_count=len(Transcription.delays) + 1, charged_month="2026-11")
 
     assert attempt(call).status == "ERROR"
     assert (provider.heard, told()) == ([], ["ERROR"])
 
 
-def test_a_worker_that_was_held_up_stores_nothing_over_its_successor(call: Connection) -> None:
+def test_a_worker_that_was_held_up_stores_nothing_over_its_successor(call):
     held_up = claimed()
     attempt(call)
 
@@ -260,7 +256,7 @@ def test_a_worker_that_was_held_up_stores_nothing_over_its_successor(call: Conne
     assert told() == ["SUCCESS"]
 
 
-def test_a_new_request_takes_the_transcription_from_its_worker(provider: Provider, call: Connection) -> None:
+def test_a_new_request_takes_the_transcription_from_its_worker(provider, call):
     at_work = claimed()
 
     assert transcriptions.request_again(at_work.row, ACTOR)
@@ -271,7 +267,7 @@ def test_a_new_request_takes_the_transcription_from_its_worker(provider: Provide
     assert attempt(call).status == "SUCCESS"
 
 
-def test_a_removed_recording_cannot_be_transcribed_again(call: Connection) -> None:
+def test_a_removed_recording_cannot_be_transcribed_again(call):
     made = attempt(call)
     recordings.remove(Recording.objects.get())
 
@@ -280,7 +276,7 @@ def test_a_removed_recording_cannot_be_transcribed_again(call: Connection) -> No
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_of_two_calls_at_the_limit_of_the_month_is_transcribed(provider: Provider, settings: Any) -> None:
+def test_one_of_two_calls_at_the_limit_of_the_month_is_transcribed(provider, settings):
     settings.TRANSCRIPTION_MONTHLY_MINUTES = 1
 
     taken = at_once([partial(transcriptions.take_seconds, "2026-11", 40)] * 2)

@@ -14,7 +14,7 @@ from telephony.transcription.attempt import run
 from telephony.verbs import transcriptions
 from tests.conftest import ACTOR
 from tests.telephony.factories import ConnectionFactory, EvaluationCriterionFactory, QueueFactory, RecordingFactory
-from tests.telephony.provider import ANALYSIS, Answer, Asked, Provider, completion
+from tests.telephony.provider import ANALYSIS, Answer, Asked, completion
 from tests.telephony.sound import wav
 from webhooks.models import Event
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("provider")]
 
 
 @pytest.fixture
-def model(settings: Any, provider: Provider) -> None:
+def model(settings, provider):
     settings.ANALYSIS_URL, settings.ANALYSIS_API_KEY, settings.ANALYSIS_MODEL = provider.url, "key-2", "thinker"
 
 
@@ -55,7 +55,7 @@ STEREO = wav(1000, 2000, seconds=10)
 MONO = wav(1000, seconds=10)
 
 
-def test_each_channel_is_a_speaker_and_their_parts_are_in_order(provider: Provider) -> None:
+def test_each_channel_is_a_speaker_and_their_parts_are_in_order(provider):
     said = iter(
         [
             {
@@ -79,7 +79,7 @@ def test_each_channel_is_a_speaker_and_their_parts_are_in_order(provider: Provid
     ]
 
 
-def test_the_request_to_the_provider(provider: Provider, settings: Any) -> None:
+def test_the_request_to_the_provider(provider, settings):
     settings.TRANSCRIPTION_LANGUAGE = "pl"
 
     transcribed(recorded(MONO))
@@ -95,7 +95,7 @@ def test_the_request_to_the_provider(provider: Provider, settings: Any) -> None:
     }
 
 
-def test_a_repeated_event_is_recorded_once(provider: Provider) -> None:
+def test_a_repeated_event_is_recorded_once(provider):
     call = recorded(MONO)
     transcribed(call)
     transcribed(call)
@@ -105,21 +105,21 @@ def test_a_repeated_event_is_recorded_once(provider: Provider) -> None:
     assert len(provider.heard) == 1
 
 
-def test_a_silent_channel_is_not_sent(provider: Provider) -> None:
+def test_a_silent_channel_is_not_sent(provider):
     made = transcribed(recorded(wav(0, 1000, seconds=10)))
 
     assert len(provider.heard) == 1
     assert set(speakers(made)) == {"CUSTOMER"}
 
 
-def test_a_silent_call_has_no_parts_and_is_not_sent_to_the_provider(provider: Provider, model: None) -> None:
+def test_a_silent_call_has_no_parts_and_is_not_sent_to_the_provider(provider, model):
     made = transcribed(recorded(wav(0, 0, seconds=10)))
 
     assert (made.status, made.parts, made.summary) == ("SUCCESS", [], None)
     assert provider.asked == []
 
 
-def test_a_long_recording_is_sent_in_pieces(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_recording_is_sent_in_pieces(provider, monkeypatch):
     monkeypatch.setattr("telephony.transcription.provider.PIECE_SECONDS", 4)
     provider.hear = heard((1, 9, "", "Hello."))
 
@@ -128,7 +128,7 @@ def test_a_long_recording_is_sent_in_pieces(provider: Provider, monkeypatch: pyt
     assert [(part["begin"], part["end"]) for part in made.parts or []] == [(1, 4), (5, 8), (9, 10)]
 
 
-def test_the_recordings_of_a_call_that_was_held_follow_each_other() -> None:
+def test_the_recordings_of_a_call_that_was_held_follow_each_other():
     call = recorded(MONO, seconds=10)
     recorded(MONO, call, seconds=5)
 
@@ -145,7 +145,7 @@ def test_the_recordings_of_a_call_that_was_held_follow_each_other() -> None:
     ("direction", "expected"),
     [("INBOUND", ["USER", "CUSTOMER", "USER"]), ("OUTBOUND", ["CUSTOMER", "USER", "CUSTOMER"])],
 )
-def test_the_party_that_picked_up_speaks_first(provider: Provider, direction: str, expected: list[str]) -> None:
+def test_the_party_that_picked_up_speaks_first(provider, direction, expected):
     provider.hear = heard((0, 1, "A", "Hello."), (1, 2, "B", "Good morning."), (2, 3, "A", "Yes?"))
     inbound = {"inbound": True} if direction == "INBOUND" else {}
 
@@ -154,24 +154,24 @@ def test_the_party_that_picked_up_speaks_first(provider: Provider, direction: st
     assert speakers(made) == expected
 
 
-def test_names_that_mean_something_are_believed(provider: Provider) -> None:
+def test_names_that_mean_something_are_believed(provider):
     provider.hear = heard((0, 1, "Customer", "Hello."), (1, 2, "agent", "Hello."), (2, 3, "dog", "Woof."))
 
     assert speakers(transcribed(recorded(MONO))) == ["CUSTOMER", "USER", "UNKNOWN"]
 
 
-def test_unrecognised_speakers_are_unknown(provider: Provider) -> None:
+def test_unrecognised_speakers_are_unknown(provider):
     assert speakers(transcribed(recorded(wav(1000, 1000, seconds=10)))) == ["UNKNOWN", "UNKNOWN"]
     assert len(provider.heard) == 1  # two equal channels
 
 
-def test_the_model_identifies_unrecognised_speakers(provider: Provider, model: None) -> None:
+def test_the_model_identifies_unrecognised_speakers(provider, model):
     provider.think = lambda asked: completion(ANALYSIS | {"speakers": ["USER", "CUSTOMER"]})
 
     assert speakers(transcribed(recorded(MONO))) == ["USER", "CUSTOMER"]
 
 
-def test_a_model_that_miscounts_is_not_believed(provider: Provider, model: None) -> None:
+def test_a_model_that_miscounts_is_not_believed(provider, model):
     provider.think = lambda asked: completion(ANALYSIS | {"speakers": ["USER"]})
 
     made = transcribed(recorded(MONO))
@@ -182,7 +182,7 @@ def test_a_model_that_miscounts_is_not_believed(provider: Provider, model: None)
 # Analysis by the model
 
 
-def test_the_model_sums_up_and_evaluates_by_the_criteria_of_the_queue(provider: Provider, model: None) -> None:
+def test_the_model_sums_up_and_evaluates_by_the_criteria_of_the_queue(provider, model):
     queue = QueueFactory()
     greeting = EvaluationCriterionFactory(name="Greeting", description="The agent greets.")
     goodbye = EvaluationCriterionFactory(queue=queue)
@@ -209,18 +209,18 @@ def test_the_model_sums_up_and_evaluates_by_the_criteria_of_the_queue(provider: 
     ]
 
 
-def test_without_a_model_there_are_parts_only(provider: Provider) -> None:
+def test_without_a_model_there_are_parts_only(provider):
     made = transcribed(recorded(MONO))
 
     assert (made.status, made.summary, made.sentiment, made.evaluated_criteria) == ("SUCCESS", None, None, None)
     assert provider.thought == []
 
 
-def test_there_is_no_evaluation_without_criteria(model: None) -> None:
+def test_there_is_no_evaluation_without_criteria(model):
     assert transcribed(recorded(MONO)).evaluated_criteria is None
 
 
-def test_an_answer_that_a_model_has_wrapped_is_understood(provider: Provider, model: None) -> None:
+def test_an_answer_that_a_model_has_wrapped_is_understood(provider, model):
     provider.think = lambda asked: completion(
         '```json\n{"summary": [], "sentiment": {"sentiment": "NEUTRAL", "justification": "Nothing\\u0000."}}\n```'
     )
@@ -230,10 +230,7 @@ def test_an_answer_that_a_model_has_wrapped_is_understood(provider: Provider, mo
     assert made.sentiment == {"sentiment": "NEUTRAL", "justification": "Nothing\ufffd."}
 
 
-# The month's minutes
-
-
-def test_when_the_months_minutes_are_used_up_nothing_is_sent(provider: Provider, settings: Any) -> None:
+def test_when_the_months_minutes_are_used_up_nothing_is_sent(provider, settings):
     settings.TRANSCRIPTION_MONTHLY_MINUTES = 1
 
     assert [transcribed(recorded(MONO, seconds=29.5)).status for _ in range(3)] == [
@@ -248,14 +245,14 @@ def test_when_the_months_minutes_are_used_up_nothing_is_sent(provider: Provider,
     assert told[0] == "LIMIT_EXCEEDED"
 
 
-def test_a_call_longer_than_all_the_minutes_is_refused(settings: Any) -> None:
+def test_a_call_longer_than_all_the_minutes_is_refused(settings):
     settings.TRANSCRIPTION_MONTHLY_MINUTES = 1
 
     assert transcribed(recorded(MONO, seconds=61)).status == "LIMIT_EXCEEDED"
     assert not TranscriptionUsage.objects.exists()
 
 
-def test_a_transcription_over_the_limit_can_be_requested_again(settings: Any) -> None:
+def test_a_transcription_over_the_limit_can_be_requested_again(settings):
     settings.TRANSCRIPTION_MONTHLY_MINUTES = 1
     exceeded = transcribed(recorded(MONO, seconds=61))
     settings.TRANSCRIPTION_MONTHLY_MINUTES = 2
@@ -267,10 +264,7 @@ def test_a_transcription_over_the_limit_can_be_requested_again(settings: Any) ->
     assert (exceeded.status, exceeded.requested_by) == ("SUCCESS", ACTOR.name)
 
 
-# A provider that is away for some time
-
-
-def test_recordings_from_before_there_was_a_provider_get_a_transcription(settings: Any) -> None:
+def test_recordings_from_before_there_was_a_provider_get_a_transcription(settings):
     url, settings.TRANSCRIPTION_URL = settings.TRANSCRIPTION_URL, ""
     call = recorded(MONO)
     recording_files.request_transcription(call.pk)
@@ -284,7 +278,7 @@ def test_recordings_from_before_there_was_a_provider_get_a_transcription(setting
     assert Transcription.objects.get().status == "SUCCESS"
 
 
-def test_without_a_provider_nothing_stays_pending(settings: Any) -> None:
+def test_without_a_provider_nothing_stays_pending(settings):
     call = recorded(MONO)
     recording_files.request_transcription(call.pk)
     settings.TRANSCRIPTION_URL = ""

@@ -51,7 +51,7 @@ def heard(client: Any, recording: Recording, span: str = "") -> tuple[int, bytes
 # The page of a transcription
 
 
-def test_a_transcription_is_shown_as_a_conversation_with_all_that_was_made_of_it() -> None:
+def test_a_transcription_is_shown_as_a_conversation_with_all_that_was_made_of_it():
     criterion = EvaluationCriterionFactory(name="Greeting")
     call = ConnectionFactory(agent=AgentFactory(name="Anna", surname="Nowak"))
     recording = recorded(connection=call, seconds=60)
@@ -65,7 +65,7 @@ def test_a_transcription_is_shown_as_a_conversation_with_all_that_was_made_of_it
     assert [text for text in shown if text not in page] == []
 
 
-def test_words_are_shown_as_text_without_markup() -> None:
+def test_words_are_shown_as_text_without_markup():
     parts = [{"begin": 0, "end": 1, "speaker": "USER", "text": "<script>alert(1)</script>"}]
     transcription = TranscriptionFactory(finished=True, parts=parts)
 
@@ -75,7 +75,7 @@ def test_words_are_shown_as_text_without_markup() -> None:
 @pytest.mark.parametrize(
     "values", [{"status": "PENDING"}, {"status": "ERROR", "error": "HTTP 401: No."}, {"status": "LIMIT_EXCEEDED"}]
 )
-def test_a_transcription_that_is_not_ready_says_so(values: dict[str, str]) -> None:
+def test_a_transcription_that_is_not_ready_says_so(values):
     transcription = TranscriptionFactory(**values)
 
     page = superuser().page(page_of(transcription))
@@ -84,7 +84,7 @@ def test_a_transcription_that_is_not_ready_says_so(values: dict[str, str]) -> No
     assert values.get("error", "") in page
 
 
-def test_a_conversation_takes_few_queries_however_long_it_is() -> None:
+def test_a_conversation_takes_few_queries_however_long_it_is():
     parts = [{"begin": n, "end": n + 1, "speaker": "USER", "text": "Yes."} for n in range(200)]
     transcription = TranscriptionFactory(finished=True, parts=parts)
     client = superuser()
@@ -96,7 +96,7 @@ def test_a_conversation_takes_few_queries_however_long_it_is() -> None:
 # The list
 
 
-def test_the_list_says_how_much_of_the_month_is_used(settings: Any, time_machine: Any) -> None:
+def test_the_list_says_how_much_of_the_month_is_used(settings, time_machine):
     time_machine.move_to("2026-11-21 12:00")
     settings.TRANSCRIPTION_URL, settings.TRANSCRIPTION_MONTHLY_MINUTES = "http://127.0.0.1:9/v1", 500
     TranscriptionUsageFactory(month="2026-11", seconds=60 * 120)
@@ -104,7 +104,7 @@ def test_the_list_says_how_much_of_the_month_is_used(settings: Any, time_machine
     assert "120 of this month&#x27;s 500 minutes are used." in superuser().page(LIST).replace("'", "&#x27;")
 
 
-def test_a_transcription_is_found_by_the_id_of_its_connection_and_by_its_status() -> None:
+def test_a_transcription_is_found_by_the_id_of_its_connection_and_by_its_status():
     one, two = TranscriptionFactory(finished=True), TranscriptionFactory(status="ERROR")
     client = superuser()
 
@@ -116,7 +116,7 @@ def test_a_transcription_is_found_by_the_id_of_its_connection_and_by_its_status(
         assert page_of(one) not in page
 
 
-def test_a_failed_transcription_is_made_again(settings: Any) -> None:
+def test_a_failed_transcription_is_made_again(settings):
     settings.TRANSCRIPTION_URL = "http://127.0.0.1:9/v1"
     with_recording = TranscriptionFactory(status="ERROR", connection=recorded().connection)
     without = TranscriptionFactory(status="ERROR")
@@ -128,7 +128,7 @@ def test_a_failed_transcription_is_made_again(settings: Any) -> None:
     assert Transcription.objects.get(pk=without.pk).status == "ERROR"
 
 
-def test_there_is_no_player_without_the_permission() -> None:
+def test_there_is_no_player_without_the_permission():
     recording = recorded()
     transcription = TranscriptionFactory(connection=recording.connection, finished=True)
 
@@ -139,7 +139,7 @@ def test_there_is_no_player_without_the_permission() -> None:
     assert "data-player" not in page
 
 
-def test_fetching_failed_recordings_again_needs_the_permission() -> None:
+def test_fetching_failed_recordings_again_needs_the_permission():
     failed, page = RecordingFactory(state="failed"), reverse("admin:telephony_recording_changelist")
 
     staff("view_recording").act(page, "fetch_again", failed)
@@ -153,7 +153,7 @@ def test_fetching_failed_recordings_again_needs_the_permission() -> None:
 # The sound
 
 
-def test_playing_a_whole_recording() -> None:
+def test_playing_a_whole_recording():
     status, content, response = heard(superuser(), recorded())
 
     assert (status, content) == (200, SOUND)
@@ -181,7 +181,7 @@ SIZE = len(SOUND)
         *((span, 416, 0, -1) for span in (f"bytes={SIZE}-", "bytes=-0")),
     ],
 )
-def test_a_player_may_jump(span: str, expected: int, first: int, last: int) -> None:
+def test_a_player_may_jump(span, expected, first, last):
     status, content, response = heard(superuser(), recorded(), span)
 
     ranges = {200: None, 206: f"bytes {first}-{last}/{SIZE}", 416: f"bytes */{SIZE}"}
@@ -191,7 +191,7 @@ def test_a_player_may_jump(span: str, expected: int, first: int, last: int) -> N
 
 
 @pytest.mark.parametrize("span", ["", "bytes=100-199"])
-def test_sound_is_sent_as_a_file_which_holds_no_thread_while_a_player_is_paused(span: str) -> None:
+def test_sound_is_sent_as_a_file_which_holds_no_thread_while_a_player_is_paused(span):
     request = RequestFactory().get("/", headers={"Range": span} if span else {})
 
     response = sound(request, BytesIO(SOUND), SIZE, "a.wav")
@@ -200,7 +200,7 @@ def test_sound_is_sent_as_a_file_which_holds_no_thread_while_a_player_is_paused(
     assert isinstance(response.file_to_stream, Part)
 
 
-def test_a_recording_that_is_not_there_is_404() -> None:
+def test_a_recording_that_is_not_there_is_404():
     gone, removed = recorded(), recorded()
     default_storage.delete(gone.path)
     recordings.remove(removed)

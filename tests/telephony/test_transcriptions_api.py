@@ -21,7 +21,7 @@ PARTS = [
 
 
 @pytest.fixture
-def with_provider(settings: Any) -> None:
+def with_provider(settings):
     settings.TRANSCRIPTION_URL = "http://127.0.0.1:9/v1"
 
 
@@ -34,13 +34,13 @@ def code_of(response: Any) -> int:
     return int(response.json()["errors"][0]["code"])
 
 
-def test_the_default_answer_has_status_and_parts_only(api: ApiClient) -> None:
+def test_the_default_answer_has_status_and_parts_only(api):
     call = TranscriptionFactory(finished=True).connection
 
     assert read(api, call).json() == {"status": "SUCCESS", "parts": PARTS}
 
 
-def test_all_extras_come_when_they_are_asked_for(api: ApiClient) -> None:
+def test_all_extras_come_when_they_are_asked_for(api):
     call = TranscriptionFactory(finished=True).connection
 
     assert read(api, call, ALL).json() == {
@@ -54,7 +54,7 @@ def test_all_extras_come_when_they_are_asked_for(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("extra", ["summary", "sentiment", "evaluatedCriteria", "talkListenSilenceRatio"])
-def test_each_extra_comes_alone(api: ApiClient, extra: str) -> None:
+def test_each_extra_comes_alone(api, extra):
     call = TranscriptionFactory(finished=True).connection
 
     answer = read(api, call, f"include{extra[0].upper()}{extra[1:]}=true").json()
@@ -62,7 +62,7 @@ def test_each_extra_comes_alone(api: ApiClient, extra: str) -> None:
     assert answer.keys() == {"status", "parts", extra}
 
 
-def test_an_unavailable_extra_is_absent(api: ApiClient) -> None:
+def test_an_unavailable_extra_is_absent(api):
     nothing = {"summary": None, "sentiment": None, "evaluated_criteria": None}
     unknown = [{"begin": 0, "end": 1, "speaker": "UNKNOWN", "text": "Hello."}]
     call = TranscriptionFactory(finished=True, parts=unknown, **nothing).connection
@@ -71,49 +71,46 @@ def test_an_unavailable_extra_is_absent(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("status", ["PENDING", "ERROR", "LIMIT_EXCEEDED"])
-def test_a_transcription_that_is_not_ready_has_its_status_and_no_parts(api: ApiClient, status: str) -> None:
+def test_a_transcription_that_is_not_ready_has_its_status_and_no_parts(api, status):
     call = TranscriptionFactory(status=status).connection
 
     assert read(api, call, ALL).json() == {"status": status, "parts": []}
 
 
-def test_a_recording_that_waits_for_its_turn_is_pending(api: ApiClient, with_provider: None) -> None:
+def test_a_recording_that_waits_for_its_turn_is_pending(api, with_provider):
     call = RecordingFactory(fetching=True).connection
 
     assert read(api, call, ALL).json() == {"status": "PENDING", "parts": []}
 
 
-def test_a_recording_without_a_provider_is_404_with_its_own_code(api: ApiClient) -> None:
+def test_a_recording_without_a_provider_is_404_with_its_own_code(api):
     call = RecordingFactory(ready=True).connection
 
     assert code_of(read(api, call)) == ErrorCode.TRANSCRIPTION_NOT_CONFIGURED.number
 
 
 @pytest.mark.parametrize("state", ["failed", "removed"])
-def test_an_unavailable_recording_is_refused(api: ApiClient, with_provider: None, state: str) -> None:
+def test_an_unavailable_recording_is_refused(api, with_provider, state):
     call = RecordingFactory(state=state).connection
 
     assert code_of(read(api, call)) == ErrorCode.TRANSCRIPTION_NOT_FOUND.number
 
 
-def test_a_connection_without_recording_and_transcription_is_404(api: ApiClient, with_provider: None) -> None:
+def test_a_connection_without_recording_and_transcription_is_404(api, with_provider):
     assert code_of(read(api, ConnectionFactory())) == ErrorCode.TRANSCRIPTION_NOT_FOUND.number
 
 
-def test_an_unknown_connection_is_404(api: ApiClient) -> None:
+def test_an_unknown_connection_is_404(api):
     assert code_of(api.get("/api/connections/1416225570.341/transcription")) == ErrorCode.CONNECTION_NOT_FOUND.number
 
 
-def test_every_malformed_parameter_is_reported(api: ApiClient) -> None:
+def test_every_malformed_parameter_is_reported(api):
     call = TranscriptionFactory(finished=True).connection
 
     response = read(api, call, "includeSummary=perhaps&includeSentiment=2")
 
     assert response.status_code == 400
     assert {error["field"] for error in response.json()["errors"]} == {"includeSummary", "includeSentiment"}
-
-
-# The ratio
 
 
 def spoken(*spans: tuple[float, float, str]) -> list[dict[str, Any]]:
@@ -134,11 +131,11 @@ def spoken(*spans: tuple[float, float, str]) -> list[dict[str, Any]]:
         (spoken((0, 1, "USER"), (1, 3, "CUSTOMER")), 3, (33.33, 66.67, 0)),
     ],
 )
-def test_the_ratio_is_of_the_length_of_the_call(parts: Any, seconds: float, expected: tuple[float, ...]) -> None:
+def test_the_ratio_is_of_the_length_of_the_call(parts, seconds, expected):
     assert ratio(parts, seconds) == dict(zip(("talk", "listen", "silence"), expected, strict=True))
 
 
-def test_without_a_length_there_is_no_ratio() -> None:
+def test_without_a_length_there_is_no_ratio():
     assert ratio([], 0) is None
 
 
@@ -146,7 +143,7 @@ _SPANS = st.tuples(st.floats(0, 500), st.floats(0, 500), st.sampled_from(["USER"
 
 
 @given(st.lists(_SPANS, max_size=12), st.floats(1, 600))
-def test_the_ratio_sums_to_100_without_negative_shares(spans: list[tuple[float, float, str]], seconds: float) -> None:
+def test_the_ratio_sums_to_100_without_negative_shares(spans, seconds):
     parts = spoken(*((min(a, b), max(a, b), speaker) for a, b, speaker in spans))
 
     shares = ratio(parts, seconds)

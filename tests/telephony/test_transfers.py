@@ -4,7 +4,6 @@ import pytest
 from django.utils import timezone
 
 from telephony.calls import switch_events
-from telephony.models import Agent, Queue
 from telephony.switch.base import Ended, Ringing, Up
 from telephony.verbs import presence
 from tests.conftest import ACTOR
@@ -26,7 +25,7 @@ from tests.telephony.factories import QueueFactory
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("anna", "switch")]
 
 
-def test_a_call_transferred_to_a_queue_waits_and_is_answered_by_another_agent(anna: Agent) -> None:
+def test_a_call_transferred_to_a_queue_waits_and_is_answered_by_another_agent(anna):
     support = QueueFactory()
     zoe = member(support, "zoe", "109")
     call = talk_in()
@@ -45,7 +44,7 @@ def test_a_call_transferred_to_a_queue_waits_and_is_answered_by_another_agent(an
     assert actions().count("CONNECTION_ANSWERED") == actions().count("CONNECTION_ENDED") == 1
 
 
-def test_a_transferred_caller_who_gives_up_was_answered() -> None:
+def test_a_transferred_caller_who_gives_up_was_answered():
     call = talk_in()
     ask(call, "transfer", queue_id=QueueFactory().pk)
     give_up(call)
@@ -54,7 +53,7 @@ def test_a_transferred_caller_who_gives_up_was_answered() -> None:
     assert (call.state, call.disposition, call.hung_up_by) == ("ended", "ANSWERED", "customer")
 
 
-def test_a_call_transferred_to_an_agents_phone_is_offered_to_the_agent(queue: Queue) -> None:
+def test_a_call_transferred_to_an_agents_phone_is_offered_to_the_agent(queue):
     free_agent("zoe", "109")
     call = talk_in()
     ask(call, "transfer", number="109")
@@ -69,7 +68,7 @@ def test_a_call_transferred_to_an_agents_phone_is_offered_to_the_agent(queue: Qu
     assert not call.offers.filter(ended_at=None).exists()
 
 
-def test_outcome_of_a_transferred_call_that_the_agent_does_not_answer() -> None:
+def test_outcome_of_a_transferred_call_that_the_agent_does_not_answer():
     zoe = free_agent("zoe", "109")
     call = talk_in()
     ask(call, "transfer", number="109")
@@ -81,7 +80,7 @@ def test_outcome_of_a_transferred_call_that_the_agent_does_not_answer() -> None:
     assert state(zoe) == "free"
 
 
-def test_a_call_returned_to_its_queue_rings_the_other_agents_first(queue: Queue, anna: Agent, bert: Agent) -> None:
+def test_a_call_returned_to_its_queue_rings_the_other_agents_first(queue, anna, bert):
     call = talk_in()
     ask(call, "transfer", queue_id=queue.pk)
     presence.free(anna, ACTOR)
@@ -90,7 +89,7 @@ def test_a_call_returned_to_its_queue_rings_the_other_agents_first(queue: Queue,
     assert offers(call) == [("anna", "answered"), ("bert", "ringing")]
 
 
-def test_a_waiting_call_that_is_hung_up_stops_the_phone_that_rings(anna: Agent) -> None:
+def test_a_waiting_call_that_is_hung_up_stops_the_phone_that_rings(anna):
     call = call_in()
     distribute()
     ask(call, "hang_up")

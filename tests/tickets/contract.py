@@ -19,11 +19,16 @@ from tests.tickets.factories import (
     CustomerFactory,
     CustomerNoteFactory,
     CustomFieldFactory,
+    MacroFactory,
     MessageFactory,
     StoredFileFactory,
     TicketFactory,
+    TicketTypeFactory,
 )
 from tickets.models import CustomerNumber, TicketCategory, TicketQueue, TicketStatus, TicketSubstatus
+from tickets.models.automation import Happening
+from tickets.models.service_level import LEVELS
+from tickets.verbs.automation import after_change
 
 READ, WRITE = "tickets:read", "tickets:write"
 CUSTOMERS, CUSTOMERS_WRITE = "customers:read", "customers:write"
@@ -44,6 +49,7 @@ TICKET = texts(
 TICKET |= {"ticket_queue_id": int, "category_id": int, "customer_id": int, "tags": [str], "messages": [MESSAGE]}
 TICKET |= {"connected_ticket_ids": [int]}
 CUSTOM = {"custom_fields": VALUES}
+WHOLE = {"priority": str, "type_id": int}
 CUSTOMER = texts("name surname email phone_number identifier time_zone created_at updated_at")
 CUSTOMER |= {"customer_id": int, "company_id": INTEGER_OR_NULL, "phone_numbers": [str], "custom_fields": VALUES}
 TIMELINE_NOTE = {"message": str, "author_name": str}
@@ -85,6 +91,7 @@ OPERATIONS = [
     # A full page needs a count of the filter; the page below is not full and needs none.
     Operation("GET", "/tickets?limit=1", READ, 200, {"count": int, "result": [TICKET]}, 5),
     post_to(TICKETS, "comment", WRITE, 204, None, 7, {"comment": "C", "user_login": "free"}),
+    replace(post_to(TICKETS, "macro", WRITE, 204, None, 16, {"macro_id": 71_001}), is_extension=True),
     post_to(TICKETS, "agent_response", WRITE, 201, [], 11, {"body": "B", "user_login": "free"}),
     post_to(TICKETS, "customer_response", WRITE, 204, None, 7, {"body": "B"}),
     post_to(NOTES, "notes", CUSTOMERS_WRITE, 204, None, 6, {"message": "M", "user_login": "free"}),
@@ -98,10 +105,12 @@ OPERATIONS = [
         6,
     ),
     ours("POST", "/tickets", WRITE, 201, {"ticket_id": str}, 7, NEW_TICKET),
-    ours("GET", TICKET_PATH, READ, 200, TICKET | CUSTOM, 5, None, NO_TICKET),
+    ours("GET", TICKET_PATH, READ, 200, TICKET | CUSTOM | WHOLE, 5, None, NO_TICKET),
     ours("PUT", TICKET_PATH, WRITE, 204, None, 11, EDIT, NO_TICKET),
     ours("GET", "/ticket_statuses", READ, 200, [STATUS], 3),
     ours("GET", "/ticket_categories", READ, 200, [GROUP], 2),
+    ours("GET", "/ticket_types", READ, 200, [GROUP], 2),
+    ours("GET", "/ticket_macros", READ, 200, [GROUP], 2),
     ours("GET", "/ticket_queues", READ, 200, [GROUP], 2),
     # Files and chats
     ours(
@@ -172,6 +181,8 @@ def fill(size: int) -> None:
     """Create complete tickets in a queue of their own, with customers and chats."""
     queue = TicketQueue.objects.create(name="Service")
     category = TicketCategory.objects.create(name="Parcels")
+    kind = TicketTypeFactory()
+    MacroFactory(pk=71_001)
     for status in TicketStatus.objects.all():
         TicketSubstatus.objects.create(status=status, name="Finer")
     TicketStatus.objects.create(pk=55_001, name="Done", kind="closed", order=900).substatuses.create(name="Finer")
@@ -186,6 +197,8 @@ def fill(size: int) -> None:
     for n in range(size):
         TicketCategory.objects.create(name=f"Category {n}")
         TicketQueue.objects.create(name=f"Queue {n}")
+        TicketTypeFactory()
+        MacroFactory()
         customer = CustomerFactory(pk=44_001 + n, company=CompanyFactory(), custom_fields={str(size_field.pk): "L"})
         CustomerNoteFactory(customer_id=44_001, customer=None)
         CustomerNumber.objects.create(customer=customer, phone_number=f"22 600 {n:04}", number=f"+4822600{n:04}")
@@ -193,6 +206,7 @@ def fill(size: int) -> None:
             pk=55_001 + n,
             queue=queue,
             category=category,
+            type=kind,
             agent=agent,
             customer=customer,
             tags=["parcel"],
@@ -207,3 +221,6 @@ def fill(size: int) -> None:
     for _n in range(size):
         ChatFactory(queue=chat.queue, agent=agent)
         ChatMessageFactory(chat=chat, agent=agent)
+    # What a process keeps of them.
+    LEVELS.get()
+    after_change(ticket, Happening.CHANGED)

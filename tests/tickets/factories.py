@@ -1,7 +1,9 @@
 """Factories of the tickets app. Each makes a valid row; traits name states."""
 
-from datetime import time, timedelta
+from collections.abc import Sequence
+from datetime import date, time, timedelta
 from hashlib import sha256
+from typing import Any
 
 import factory
 from django.core.files.base import ContentFile
@@ -14,11 +16,15 @@ from tests.telephony.factories import AgentFactory, QueueFactory
 from tickets.file_storage import type_of
 from tickets.models import (
     AcknowledgedAddress,
+    AutomationState,
     BlockedSender,
     BouncedAddress,
+    BusinessCalendar,
+    CalendarHours,
     CannedReply,
     Chat,
     ChatMessage,
+    ClosedDay,
     Company,
     Customer,
     CustomerChange,
@@ -26,22 +32,27 @@ from tickets.models import (
     CustomerNumber,
     CustomerSettings,
     CustomField,
+    DeadlineNotice,
     Dispatch,
+    Macro,
     MailboxGrant,
     MailboxTest,
     Marketplace,
     Message,
     Rating,
     ReceivedMail,
+    Rule,
+    RuleRun,
+    ServiceLevel,
     StoredFile,
     Ticket,
     TicketCategory,
     TicketChange,
     TicketCount,
     TicketQueue,
-    TicketQueueHours,
     TicketStatus,
     TicketSubstatus,
+    TicketType,
 )
 
 
@@ -75,9 +86,39 @@ MailboxTestFactory = factory_of(
     asked_by="tester",
     asked_at=factory.LazyFunction(timezone.now),
 )
-TicketQueueHoursFactory = factory_of(
-    TicketQueueHours, queue=factory.SubFactory(TicketQueueFactory), weekday=1, opens_at=time(8), closes_at=time(16)
+BusinessCalendarFactory = factory_of(BusinessCalendar, name=factory.Sequence(lambda n: f"Calendar {n}"))
+CalendarHoursFactory = factory_of(
+    CalendarHours,
+    calendar=factory.SubFactory(BusinessCalendarFactory),
+    weekday=1,
+    opens_at=time(8),
+    closes_at=time(16),
 )
+ClosedDayFactory = factory_of(ClosedDay, calendar=factory.SubFactory(BusinessCalendarFactory), day=date(2026, 11, 23))
+ServiceLevelFactory = factory_of(ServiceLevel, name=factory.Sequence(lambda n: f"Level {n}"))
+
+
+def levelled_queue(
+    first_response_minutes: int | None = 60,
+    resolution_minutes: int | None = 600,
+    hours: Sequence[tuple[int, time, time]] = (),
+    **values: Any,
+) -> TicketQueue:
+    """A ticket queue whose tickets have a service level of their own, with these hours of work."""
+    queue: TicketQueue = TicketQueueFactory(**values)
+    calendar = BusinessCalendarFactory() if hours else None
+    for weekday, opens_at, closes_at in hours:
+        CalendarHoursFactory(calendar=calendar, weekday=weekday, opens_at=opens_at, closes_at=closes_at)
+    ServiceLevelFactory(
+        conditions=[{"name": "queue", "operator": "is", "values": [str(queue.pk)]}],
+        calendar=calendar,
+        first_response_minutes=first_response_minutes,
+        next_response_minutes=first_response_minutes,
+        resolution_minutes=resolution_minutes,
+    )
+    return queue
+
+
 CompanyFactory = factory_of(Company, name=factory.Sequence(lambda n: f"Company {n}"))
 
 
@@ -143,6 +184,7 @@ TicketStatusFactory = factory_of(
 TicketSubstatusFactory = factory_of(
     TicketSubstatus, status=factory.SubFactory(TicketStatusFactory), name=factory.Sequence(lambda n: f"Sub-status {n}")
 )
+TicketTypeFactory = factory_of(TicketType, name=factory.Sequence(lambda n: f"Type {n}"))
 TicketCategoryFactory = factory_of(TicketCategory, name=factory.Sequence(lambda n: f"Category {n}"))
 
 
@@ -283,4 +325,32 @@ AcknowledgedAddressFactory = factory_of(
     AcknowledgedAddress,
     address=factory.Sequence(lambda n: f"client-{n}@client.example"),
     acknowledged_at=factory.LazyFunction(timezone.now),
+)
+
+
+class RuleFactory(ModelFactory[Rule]):
+    name = factory.Sequence(lambda n: f"Rule {n}")
+    events = factory.LazyFunction(lambda: ["changed"])
+    actions = factory.LazyFunction(lambda: {"add_tags": ["ruled"]})
+
+    class Params:
+        timed = factory.Trait(events=[], anchor="created_at", after_minutes=60)
+
+
+MacroFactory = factory_of(
+    Macro, name=factory.Sequence(lambda n: f"Macro {n}"), actions=factory.LazyFunction(lambda: {"priority": "high"})
+)
+RuleRunFactory = factory_of(
+    RuleRun,
+    rule=factory.SubFactory(RuleFactory),
+    ticket=factory.SubFactory(TicketFactory),
+    anchored_at=factory.LazyFunction(timezone.now),
+)
+AutomationStateFactory = factory_of(AutomationState, pk=1)
+DeadlineNoticeFactory = factory_of(
+    DeadlineNotice,
+    ticket=factory.SubFactory(TicketFactory),
+    deadline="response_due_at",
+    is_missed=True,
+    due_at=factory.LazyFunction(timezone.now),
 )

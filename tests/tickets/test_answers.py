@@ -16,7 +16,7 @@ from tests.tickets.factories import (
     ChatMessageFactory,
     CustomerFactory,
     MessageFactory,
-    TicketQueueFactory,
+    levelled_queue,
 )
 from tests.tickets.test_targets import START, after, clock, dues, turn, write
 from tickets.admin.report_filter import _counted
@@ -41,8 +41,8 @@ def customer():
 
 
 def opened(customer: Customer | None, source: str = Source.PHONE, **values: Any) -> Ticket:
-    queue = TicketQueueFactory(first_response_minutes=60, resolution_minutes=600)
-    ids = {"queue_id": queue.pk, "customer_id": customer.pk if customer else None}
+    queue = levelled_queue()
+    ids: dict[str, Any] = {"queue_id": queue.pk, "customer_id": customer.pk if customer else None}
     return open_ticket(ACTOR, subject="S", body="B", source=source, **ids, **values).ticket
 
 

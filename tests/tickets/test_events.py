@@ -1,9 +1,11 @@
 """Events of tickets, customers and chats: recorded in the transaction of the change, with the documented payload."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from callcentre.core import deletions
 from callcentre.core.errors import Invalid
@@ -25,6 +27,7 @@ from tickets.verbs.chats import assign_chat, close_chat, start_chat, write_in_ch
 from tickets.verbs.customers import add_customer_note, create_customer, edit_customer
 from tickets.verbs.merges import merge_tickets
 from tickets.verbs.messages import comment_on, receive_message, reply_to
+from tickets.verbs.service_levels import tell_deadlines
 from tickets.verbs.tickets import edit_ticket, open_ticket
 from webhooks import outbox
 from webhooks.event_types import EXAMPLES, EventType
@@ -189,6 +192,9 @@ def test_payloads_have_the_documented_fields_and_types(recorded):
     reply_to(ticket, ACTOR, agent_login="cleo", body="x")
     receive_message(ticket, ACTOR, body="x")
     comment_on(opened, ACTOR, agent_login="cleo", text="x")
+    for minutes in (30, -30):
+        Ticket.objects.filter(pk=ticket.pk).update(resolution_due_at=timezone.now() + timedelta(minutes=minutes))
+        tell_deadlines()
     for kind, row in (("customer", customer), ("chat", Chat.objects.get())):
         deletions.run(deletions.Deletion.ask(ACTOR, kind, row, "on request").pk)
 

@@ -58,7 +58,7 @@ _KNOWN |= {"start", "border", "cellpadding", "cellspacing", "colspan", "rowspan"
 
 
 @pytest.mark.parametrize("markup", HOSTILE)
-def test_hostile_html_is_removed(markup: str) -> None:
+def test_hostile_html_is_removed(markup):
     for wrapped in (markup, f"<table><tr><td>{markup}", f"<b><i>{markup}", f"<p title='{markup}'>"):
         cleaned = html.clean(wrapped)
 
@@ -74,7 +74,7 @@ def test_hostile_html_is_removed(markup: str) -> None:
         assert html.clean(cleaned) == cleaned
 
 
-def test_ordinary_html_is_kept() -> None:
+def test_ordinary_html_is_kept():
     markup = (
         '<h1>Zażółć</h1><p dir="rtl">a <b>b</b> <i>c</i> <u>d</u> <font color="red" size="2">e</font></p>'
         '<ul><li>x</li></ul><ol start="3"><li>y</li></ol><blockquote>q</blockquote><pre>z</pre>'
@@ -86,7 +86,7 @@ def test_ordinary_html_is_kept() -> None:
     assert html.clean(markup.replace("&amp;", "&")) == markup
 
 
-def test_remote_images_are_kept_and_nothing_else_can_load() -> None:
+def test_remote_images_are_kept_and_nothing_else_can_load():
     markup = "<img src='https://evil.example/pixel.gif' width=1><img src='file:///etc/passwd'><img src='pixel.gif'>"
 
     assert html.clean(markup) == '<img src="https://evil.example/pixel.gif" width="1"><img><img>'
@@ -120,7 +120,7 @@ def reopened(count: int) -> str:
         "<select><option>" * 60_000,
     ],
 )
-def test_costly_html_ends_within_the_limits(markup: str) -> None:
+def test_costly_html_ends_within_the_limits(markup):
     # Its limits are of processor time and memory, in a process of its own; without them the first takes an hour.
     cleaned = html.clean(markup)
 
@@ -129,16 +129,14 @@ def test_costly_html_ends_within_the_limits(markup: str) -> None:
 
 
 @pytest.mark.slow("cleans costly HTML")
-def test_html_that_cannot_be_cleaned_becomes_text() -> None:
+def test_html_that_cannot_be_cleaned_becomes_text():
     hidden = "<style>p{}</style><script>alert(1)</script>"
 
     assert html.clean(f"{hidden}<p>one</p>&lt;b&gt;" + nested(100_000)) == "one<br>\n&lt;b&gt;deep"
     assert html.clean("deep<style>" + nested(1_000_000)) == "deep"
 
 
-def test_a_mail_of_30_kb_is_cleaned_in_this_process_and_a_larger_one_keeps_its_form(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_mail_of_30_kb_is_cleaned_in_this_process_and_a_larger_one_keeps_its_form(monkeypatch):
     row = (
         '<tr><td style="padding:4px"><p class="x"><font size=2>a <b>b</b></font> <a href="https://x.example">c</a></p>'
     )
@@ -148,7 +146,7 @@ def test_a_mail_of_30_kb_is_cleaned_in_this_process_and_a_larger_one_keeps_its_f
     assert html.clean(f"<table>{row * 250}</table>").count("<b>b</b>") == 250
 
 
-def test_text_and_html_are_converted() -> None:
+def test_text_and_html_are_converted():
     assert html.from_text("a < b\nc") == "a &lt; b<br>\nc"
     assert html.as_text("<p>a &lt; b</p><p>c<br>d</p>") == "a < b\nc\nd"
     assert html.says_nothing("<p>&nbsp;<br></p>")

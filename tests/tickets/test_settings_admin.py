@@ -14,7 +14,7 @@ from tests.tickets.factories import (
     TicketQueueFactory,
     TicketStatusFactory,
 )
-from tickets.models import Company, CustomField, Marketplace, TicketQueue, TicketStatus
+from tickets.models import Company, CustomField, Marketplace, TicketStatus
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
@@ -134,17 +134,6 @@ def save(client, queue, **changes):
     return client.submit(page_of(queue), language="en", **changes)
 
 
-def test_a_new_queue_leads_to_its_page_for_its_hours():
-    client = superuser()
-    path = reverse("admin:tickets_ticketqueue_add")
-
-    answer = client.submit(path, name="Support", language="en")
-
-    queue = TicketQueue.objects.get(name="Support")
-    assert answer.status_code == 302
-    assert answer["Location"] == page_of(queue)
-
-
 def test_the_password_of_a_mailbox_is_kept_encrypted_and_never_shown_until_it_is_removed():
     queue, client = TicketQueueFactory(imap_host="imap.callcentre.example"), superuser()
 
@@ -184,16 +173,7 @@ def test_the_state_of_the_mailbox_is_shown():
     assert "Read at" in client.page(page_of(queue))
 
 
-def test_opening_hours_are_set_with_their_queue():
-    queue = TicketQueueFactory()
-    hours = {"TOTAL_FORMS": "1", "0-weekday": "1", "0-opens_at": "08:00", "0-closes_at": "16:00"}
-    values = {f"opening_hours-{name}": value for name, value in hours.items()}
-
-    save(superuser(), queue, first_response_minutes="120", **values)
-
-    queue.refresh_from_db()
-    assert str(queue.opening_hours.get()) == "Monday 08:00–16:00"
-    assert queue.first_response_minutes == 120
+# Canned replies and marketplaces
 
 
 def test_a_canned_reply_is_of_one_queue_or_of_any():

@@ -4,16 +4,15 @@ from collections.abc import Callable
 from datetime import UTC, datetime, time, timedelta
 from functools import partial
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 import time_machine
 
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
-from tests.tickets.factories import MessageFactory, TicketFactory, TicketQueueFactory, TicketQueueHoursFactory
+from tests.tickets.factories import MessageFactory, TicketFactory, levelled_queue
 from tickets.models import Ticket, TicketQueue, TicketStatus
-from tickets.models.working_time import add_working_time
+from tickets.models.working_time import WorkingTime
 from tickets.verbs.merges import merge_tickets, split_ticket
 from tickets.verbs.messages import comment_on, receive_message, reply_to
 from tickets.verbs.tickets import edit_ticket, open_ticket
@@ -38,12 +37,8 @@ def clock() -> Any:
 Clock = Callable[[float], None]
 
 
-def a_queue(**values: Any) -> TicketQueue:
-    return TicketQueueFactory(**{"first_response_minutes": 60, "resolution_minutes": 600, **values})
-
-
 def opened(queue: TicketQueue | None = None, **values: Any) -> Ticket:
-    queue = queue or a_queue()
+    queue = queue or levelled_queue()
     return open_ticket(ACTOR, subject="S", body="B", sender="jan@client.example", queue_id=queue.pk, **values).ticket
 
 
@@ -120,24 +115,14 @@ def test_targets_of_another_queue_count_from_the_same_start(clock: Clock) -> Non
     reply(ticket)
     clock(24)
     write(ticket)
-    slow = a_queue(first_response_minutes=120, resolution_minutes=None)
-    slower = a_queue(first_response_minutes=None, resolution_minutes=1200)
+    slow = levelled_queue(first_response_minutes=120, resolution_minutes=None)
+    slower = levelled_queue(first_response_minutes=None, resolution_minutes=1200)
 
     edit_ticket(ticket, ACTOR, queue_id=slow.pk)
     first = dues(ticket)
     edit_ticket(ticket, ACTOR, queue_id=slower.pk)
 
     assert (first, dues(ticket)) == ((26, None), (None, 44))
-
-
-def test_other_edits_keep_the_targets(clock: Clock) -> None:
-    queue = a_queue()
-    ticket = opened(queue)
-    TicketQueue.objects.filter(pk=queue.pk).update(first_response_minutes=5)
-
-    edit_ticket(ticket, ACTOR, tags=["a"])
-
-    assert dues(ticket) == (1, 10)
 
 
 # Merges and splits
@@ -206,7 +191,6 @@ def test_targets_of_both_tickets_after_a_split(clock: Clock) -> None:
 
 
 HOURS = [(1, time(8), time(16)), (2, time(8), time(16))]
-WARSAW = ZoneInfo("Europe/Warsaw")
 
 
 @pytest.mark.parametrize(
@@ -228,16 +212,11 @@ WARSAW = ZoneInfo("Europe/Warsaw")
 def test_working_time_without_pauses(minutes: int, pauses: list[tuple[float, float]], expected: float) -> None:
     spans = [(after(since), after(until)) for since, until in pauses]
 
-    found = add_working_time(START, minutes, HOURS, WARSAW, spans)
-
-    assert found == after(expected)
+    assert WorkingTime(tuple(HOURS)).add(START, minutes, spans) == after(expected)
 
 
 def test_wait_over_night_costs_no_working_time_of_the_next_day(clock: Clock) -> None:
-    queue = a_queue(resolution_minutes=480)
-    for weekday in (1, 2):
-        TicketQueueHoursFactory(queue=queue, weekday=weekday)
-    ticket = opened(queue)
+    ticket = opened(levelled_queue(resolution_minutes=480, hours=HOURS))
     clock(1)
     reply(ticket)
     clock(26)
@@ -252,7 +231,9 @@ def test_wait_over_night_costs_no_working_time_of_the_next_day(clock: Clock) -> 
 
 
 def test_row_written_by_old_code(clock: Clock) -> None:
-    ticket = TicketFactory(queue=a_queue(), created_at=START, response_due_at=after(1), resolution_due_at=after(10))
+    ticket = TicketFactory(
+        queue=levelled_queue(), created_at=START, response_due_at=after(1), resolution_due_at=after(10)
+    )
     clock(0.5)
     reply(ticket)
     clock(2)

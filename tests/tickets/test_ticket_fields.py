@@ -33,7 +33,7 @@ def test_composed_statements():
 
 def test_accepted_names_of_each_input():
     choices = {"user_login", "customer_id", "ticket_queue_id", "category_id", "status_id", "substatus_id"}
-    both = choices | {"subject", "from", "tags", "custom_fields"}
+    both = choices | {"type_id", "priority", "subject", "from", "tags", "custom_fields"}
     assert TicketEditInput.plan().keys() == both
     assert TicketInput.plan().keys() == both | {"source", "body", "body_type", "attachments"}
     names = {"name", "surname", "email", "phone_numbers", "company_id", "identifier", "time_zone", "custom_fields"}

@@ -12,7 +12,7 @@ from django.utils import timezone, translation
 
 from callcentre.core.errors import Conflict, Invalid
 from tests.conftest import ACTOR, ApiClient
-from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory
+from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueFactory, levelled_queue
 from tests.tickets.mails import a_mail, answered, files_on_disk, taken
 from tickets.mail import intake
 from tickets.mail.intake import FLOOD, MOST_ATTEMPTS, process
@@ -40,7 +40,7 @@ def test_a_mail_may_be_empty_and_control_characters_are_removed_from_a_name() ->
 
 
 def test_a_new_ticket_has_its_customer_its_targets_and_its_events(api: ApiClient) -> None:
-    queue = TicketQueueFactory(address="help@us.example", first_response_minutes=60, resolution_minutes=120)
+    queue = levelled_queue(address="help@us.example", resolution_minutes=120)
     customer = CustomerFactory(email="JAN@client.example")
     CustomerFactory(email="jan@client.example")
 
@@ -326,7 +326,7 @@ def test_a_quotation_is_folded() -> None:
 
 
 # Only the mail of an unknown sender reads the setting. A new customer costs four more.
-@pytest.mark.parametrize(("creates_unknown", "expected"), [(False, [11, 15, 11]), (True, [10, 15, 15])])
+@pytest.mark.parametrize(("creates_unknown", "expected"), [(False, [13, 17, 13]), (True, [12, 17, 17])])
 def test_the_number_of_queries_for_a_mail(creates_unknown: bool, expected: list[int], own_storage: Path) -> None:
     CustomerSettings.objects.update(creates_unknown=creates_unknown)
     queue = TicketQueueFactory(address="help@us.example")

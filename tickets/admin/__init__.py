@@ -1,6 +1,7 @@
 """The tickets' part of the admin."""
 
 from tickets.admin import (
+    automation,
     canned_replies,
     chats,
     custom_fields,
@@ -11,6 +12,7 @@ from tickets.admin import (
     people,
     ratings,
     received_mails,
+    service_levels,
     statuses,
     stored_files,
     ticket_queues,

@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.utils.translation import gettext as _now
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import UnfoldAdminSelectMultipleWidget, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from callcentre.admin.history import in_words
 from tickets.models import CustomField
@@ -22,9 +22,33 @@ def name_of(custom: CustomField) -> str:
     return f"field_{custom.pk}"
 
 
+def shown_value(custom: CustomField, values: Mapping[str, Any]) -> Any:
+    """Return the value of a custom field as its input has it: a text, or a list of options."""
+    value = values.get(str(custom.pk), "")
+    match custom.type:
+        case CustomField.Type.CHOICES:
+            return value or []
+        case CustomField.Type.BOOLEAN:
+            return {True: "yes", False: "no"}.get(value, "")
+    return str(value)
+
+
 def input_of(custom: CustomField, value: Any) -> forms.Field:
     """Build the input of a custom field. The verb checks the value."""
     match custom.type:
+        case CustomField.Type.CHOICES:
+            some = [*custom.options, *(each for each in value if each not in custom.options)]
+            return forms.MultipleChoiceField(
+                label=custom.name,
+                required=False,
+                choices=[(option, option) for option in some],
+                widget=UnfoldAdminSelectMultipleWidget(),
+            )
+        case CustomField.Type.BOOLEAN:
+            answers = [("", "–"), ("yes", _now("yes")), ("no", _now("no"))]
+            return forms.ChoiceField(
+                label=custom.name, required=False, choices=answers, widget=UnfoldAdminSelectWidget()
+            )
         case CustomField.Type.CHOICE:
             # A removed option stays chosen until a person chooses another one.
             options = [*custom.options, *([value] if value and value not in custom.options else [])]

@@ -33,7 +33,7 @@ class CustomFieldForm(ModelForm):
 
     class Meta:
         model = CustomField
-        fields = ("owner", "name", "type", "options", "is_active", "order")
+        fields = ("owner", "name", "type", "options", "is_required", "queues", "is_active", "order")
 
 
 @admin.register(CustomField)
@@ -45,7 +45,7 @@ class CustomFieldAdmin(Admin):
     list_display_links = ("name",)
     list_filter = ("owner", "is_active")
     search_fields = ("name",)
-    fields = ("owner", "name", "type", "options", "is_active", "order")
+    fields = ("owner", "name", "type", "options", "is_required", "queues", "is_active", "order")
     fixed_fields = ("owner",)  # its values belong to rows of that owner
     has_delete_permission = never  # a field is made inactive, so that its values stay
     sentences = {ErrorCode.EMPTY: _("A choice needs options.")}
@@ -55,7 +55,7 @@ class CustomFieldAdmin(Admin):
         return ", ".join(field.options[:5]) + (" …" if len(field.options) > 5 else "")
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        values = {name: form.cleaned_data[name] for name in form.changed_data}
+        values = {name: form.cleaned_data[name] for name in form.changed_data if name != "queues"}
         if change and values:
             edit_custom_field(CustomField.objects.get(pk=obj.pk), actor_of(request), **values)
         elif not change:

@@ -16,7 +16,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 from callcentre.admin.autocomplete import Autocomplete
 from callcentre.admin.theme import ModelForm
 from callcentre.core.integers import integer_of
-from tickets.admin.custom_field_inputs import input_of, name_of
+from tickets.admin.custom_field_inputs import input_of, name_of, shown_value
 from tickets.models import Customer, CustomField, Ticket
 from tickets.models.customer_fields import FORM_FIELDS
 
@@ -69,9 +69,7 @@ class CustomerForm(ModelForm):
 def form_class(fields: Sequence[CustomField], customer: Customer | None) -> type[CustomerForm]:
     """Build the form with the present custom fields."""
     values = customer.custom_fields if customer else {}
-    inputs: dict[str, Any] = {
-        name_of(custom): input_of(custom, str(values.get(str(custom.pk), ""))) for custom in fields
-    }
+    inputs: dict[str, Any] = {name_of(custom): input_of(custom, shown_value(custom, values)) for custom in fields}
     # A read-only page takes the labels from here.
     labels = {name: field.label for name, field in inputs.items()}
     labels["phone_numbers"] = CustomerForm.base_fields["phone_numbers"].label
@@ -88,7 +86,7 @@ def initial_of(customer: Customer, fields: Sequence[CustomField]) -> dict[str, A
 def fill(customer: Customer, fields: Sequence[CustomField]) -> None:
     """Set the custom fields as attributes of the customer, where the form and the read-only page read them."""
     for custom in fields:
-        setattr(customer, name_of(custom), str(customer.custom_fields.get(str(custom.pk), "")))
+        setattr(customer, name_of(custom), shown_value(custom, customer.custom_fields))
 
 
 def form_field_of(name: str, fields: Sequence[CustomField]) -> str:

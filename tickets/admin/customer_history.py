@@ -70,7 +70,6 @@ class CustomerChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     list_display_links = ("at",)
     list_select_related = ("customer",)
     fields = ("at", "customer", "what", "who", "details")
-    readonly_fields = fields
     action_labels = ACTIONS
 
     def complete_rows(self, rows: Sequence[Any]) -> None:

@@ -17,6 +17,7 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, U
 
 from callcentre.admin import Admin, actor_of, may_see, user_of
 from callcentre.admin.base import REFUSALS
+from callcentre.admin.history import in_words
 from callcentre.admin.scope import scope_of
 from callcentre.core.integers import integer_of
 from callcentre.core.scope import Scope
@@ -125,7 +126,8 @@ def preview_of(source: Customer, target: Customer, scope: Scope) -> Preview:
         key = str(field.pk)
         mine, others = target.custom_fields.get(key, ""), source.custom_fields.get(key, "")
         if mine or others:
-            lines.append(FieldPreview(field.name, str(others), str(mine), str(after[key]), key in done.left_fields))
+            theirs, own, kept = (str(in_words(value)) for value in (others, mine, after[key]))
+            lines.append(FieldPreview(field.name, theirs, own, kept, key in done.left_fields))
     moving = [
         (_now("tickets"), scope.within(source.tickets.all()).count()),
         (_now("calls"), scope.within(Connection.objects.filter(customer_id=source.pk)).count()),

@@ -55,7 +55,6 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
         (_("State"), {"fields": ("condition_now", "error", "attempt_count")}),
         (_("Dates"), {"fields": (("queued_at", "next_attempt_at"), ("sent_at", "bounced_at"))}),
     )
-    readonly_fields = ("ticket", "to", "copies_shown", "message_id_shown", "condition_now")
 
     error_shown = column(lambda dispatch: cut(dispatch.error), description=_("error"))
     copies_shown = column(lambda dispatch: ", ".join(dispatch.copies) or "–", description=_("Cc"))

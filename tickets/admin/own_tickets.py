@@ -17,8 +17,8 @@ from callcentre.core.integers import integer_of
 from callcentre.core.scope import ALL, Scope
 from telephony.models import Agent
 from tickets.admin.ticket_page_sidebar import dues_of
-from tickets.due_tickets import SOON
 from tickets.models import Ticket
+from tickets.models.service_level import SOON
 
 # The newest open tickets that are read.
 READ = 200

@@ -26,7 +26,6 @@ class RatingAdmin(UncountedMixin, ReadOnlyAdmin):
     list_filter = (ValueFilter,)
     date_column = "given_at"
     fields = ("rating", "ticket", "agent", "given_at")
-    readonly_fields = fields
 
     rating = column(lambda rating: stars(rating.value), description=_("rating"))
     agent = column(lambda rating: str(rating.message.agent or "–"), description=_("agent"))

@@ -79,7 +79,6 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
     actions = ("retry_selected", "discard_selected", "restore_selected", "block_selected")
     actions_detail = ("retry", "discard")
     has_decide_permission = needs("tickets.change_receivedmail")
-    readonly_fields = ("subject_shown", "message_id_shown", "why_shown", "ticket", "spam_buttons", "size_shown", "raw")
 
     sender_cut = column(lambda mail: cut(mail.sender or "–"), description=_("from"))
     why_cut = column(lambda mail: cut(mail.why), description=_("reason"))

@@ -51,7 +51,7 @@ def _counted(way: str, ages: Sequence[int], spans: Spans) -> Q:
             wanted &= Q(first_agent_responded_at__isnull=False)
         if way == "response_due":
             late = Q(first_agent_responded_at=None, closed_at=None, response_due_at__lt=timezone.now())
-            wanted &= Q(first_agent_responded_at__isnull=False, queue__first_response_minutes__isnull=False) | late
+            wanted &= Q(first_response_met__isnull=False) | late
         return wanted
     if way in ("open", "aged"):
         wanted = Q(created_at__lt=until) & (Q(closed_at=None) | Q(closed_at__gte=until))
@@ -66,4 +66,4 @@ def _counted(way: str, ages: Sequence[int], spans: Spans) -> Q:
     wanted = within("closed_at", spans) & Q(updated_at__gte=spans[0][0])
     if way in ("resolved", "resolution_due"):
         wanted &= Q(merged_into=None)
-    return wanted & Q(queue__resolution_minutes__isnull=False) if way == "resolution_due" else wanted
+    return wanted & Q(resolution_met__isnull=False) if way == "resolution_due" else wanted

@@ -1,11 +1,11 @@
-"""The statuses, sub-statuses and categories of tickets."""
+"""The statuses, sub-statuses, categories and types of tickets."""
 
 from django.contrib import admin
 from django.http import HttpRequest
 
 from callcentre.admin import Admin, Inline
 from callcentre.admin.forms import InstalledNamesMixin
-from tickets.models import TicketCategory, TicketStatus, TicketSubstatus
+from tickets.models import TicketCategory, TicketStatus, TicketSubstatus, TicketType
 
 
 class SubstatusInline(Inline):
@@ -31,9 +31,9 @@ class TicketStatusAdmin(InstalledNamesMixin, Admin):
         return bool(super().has_delete_permission(request, obj))
 
 
-@admin.register(TicketCategory)
+@admin.register(TicketCategory, TicketType)
 class TicketCategoryAdmin(Admin):
-    """The topics that tickets are sorted by."""
+    """The topics, and the types, that tickets are sorted by."""
 
     list_display = ("name", "is_active")
     list_filter = ("is_active",)

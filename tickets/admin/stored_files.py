@@ -32,7 +32,6 @@ class StoredFileAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
     search_fields = ("token",)
     search_help_text = _("Number of a ticket, or the token of a file")
     fields = ("filename", "size_shown", "content_type", "sha256", "ticket", "uploader", "created_at")
-    readonly_fields = fields
 
     name_cut = column(lambda file: cut(file.filename), description=_("name"))
     size_shown = column(lambda file: str(filesizeformat(file.size)), description=_("size"))

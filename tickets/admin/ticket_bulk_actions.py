@@ -152,7 +152,7 @@ def _edit(model_admin: Admin, request: HttpRequest, tickets: QuerySet[Ticket], f
         refused = _apply_to_each(
             model_admin,
             selected,
-            lambda ticket: run_of(request).note(edit_ticket(ticket, actor, **form.values(ticket))),
+            lambda ticket: run_of(request).note(bool(edit_ticket(ticket, actor, **form.values(ticket)))),
         )
         _report(model_admin, request, len(selected), refused)
         return None

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import Admin, actor_of, user_of
 from callcentre.admin.base import REFUSALS
+from callcentre.admin.history import in_words
 from callcentre.admin.scope import scope_of
 from callcentre.core.integers import integer_of
 from telephony.models import Agent
@@ -40,6 +41,7 @@ from tickets.admin.ticket_page_sidebar import (
 from tickets.admin.ticket_page_thread import entry_of, thread_of
 from tickets.models import BlockedSender, CustomField, Dispatch, Message, Source, Ticket, TicketStatus
 from tickets.models.ticket import MARKETPLACES, REPLY_SOURCES
+from tickets.verbs.automation import offered_macros, use_macro_of
 from tickets.verbs.dispatches import resend
 from tickets.verbs.received_mails import block_sender
 from tickets.verbs.tickets import edit_ticket
@@ -115,6 +117,8 @@ class TicketPage:
                 return self._send_again()
             case "block":
                 return self._block()
+            case "macro":
+                return self._use_macro()
         return self._show()
 
     def _redirect(self, **query: str) -> HttpResponse:
@@ -153,12 +157,13 @@ class TicketPage:
             "dues": dues_of(ticket),
             "answers": answers_of(ticket) if ticket.owes_response else "",
             "history": history_of(ticket, self.fields),
-            "custom_values": [(field.name, ticket.custom_fields.get(str(field.pk), "")) for field in self.fields],
+            "custom_values": [(field.name, in_words(ticket.custom_fields.get(str(field.pk)))) for field in self.fields],
             "others": others[:OTHERS],
             "has_more_others": len(others) > OTHERS,
             "connected": connected_with(ticket, scope_of(request)),
             "agent": self.agent,
             "may_change": may_change,
+            "macros": offered_macros(ticket) if may_change else [],
             "may_block": may_block(request, ticket),
             "may_delete": admin.has_delete_permission(request, ticket),
             "visitors": presence.report(ticket.pk, user_of(request), is_writing=False),
@@ -315,6 +320,17 @@ class TicketPage:
             self.admin.message_user(self.request, _now("The message is sent again."), messages.SUCCESS)
         except REFUSALS as refusal:
             self.admin.say_refused(self.request, refusal)
+        return self._redirect()
+
+    def _use_macro(self) -> HttpResponse:
+        request = self.request
+        try:
+            macro_id, login = integer_of(request.POST.get("macro")) or 0, self.agent.login if self.agent else ""
+            use_macro_of(self.ticket, actor_of(request), macro_id=macro_id, agent_login=login)
+            sentence = _now("The macro is done.")
+            self.admin.message_user(request, sentence, messages.SUCCESS)
+        except REFUSALS as refusal:
+            self.admin.say_refused(request, refusal)
         return self._redirect()
 
     def _block(self) -> HttpResponse:

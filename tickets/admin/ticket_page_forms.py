@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 from unfold.widgets import (
     UnfoldAdminSelectWidget,
     UnfoldAdminTextareaWidget,
@@ -22,9 +23,20 @@ from callcentre.core.scope import ALL, Scope
 from callcentre.lists.runs import some_of
 from telephony.models import Agent
 from tickets.addresses import is_address
-from tickets.admin.custom_field_inputs import input_of, name_of
+from tickets.admin.custom_field_inputs import input_of, name_of, shown_value
 from tickets.admin.customer_forms import CustomerSelect
-from tickets.models import Customer, CustomField, Message, Ticket, TicketCategory, TicketQueue, TicketStatus
+from tickets.models import (
+    Customer,
+    CustomField,
+    Message,
+    Priority,
+    Ticket,
+    TicketCategory,
+    TicketQueue,
+    TicketStatus,
+    TicketType,
+)
+from tickets.models.ticket import PRIORITIES
 
 # A reply to the customer; a comment about an answer that the customer got another way; a comment for other agents.
 REPLY, ANSWER, COMMENT = "reply", "answer", "comment"
@@ -99,17 +111,27 @@ class QueueField(forms.TypedChoiceField):
         return _active_choices(TicketQueue, kept_id, scope)
 
 
-class CategoryField(forms.TypedChoiceField):
-    """A category or none: an active one, or the one that the ticket has."""
+class NamedField(forms.TypedChoiceField):
+    """A category or a type, or none: an active one, or the one that the ticket has."""
 
-    def __init__(self) -> None:
+    def __init__(self, model: Any, label: Any) -> None:
+        self.model = model
         options: dict[str, Any] = {"coerce": int, "empty_value": None, "required": False}
-        widget = UnfoldAdminSelectWidget()
-        super().__init__(label=_("Category"), choices=self.choices_for, widget=widget, **options)
+        super().__init__(label=label, choices=self.choices_for, widget=UnfoldAdminSelectWidget(), **options)
 
-    @staticmethod
-    def choices_for(kept_id: int | None = None, scope: Scope = ALL) -> list[tuple[str, Any]]:
-        return [("", _("none")), *_active_choices(TicketCategory, kept_id, scope)]
+    def choices_for(self, kept_id: int | None = None, scope: Scope = ALL) -> list[tuple[str, Any]]:
+        return [("", _("none")), *_active_choices(self.model, kept_id, scope)]
+
+
+class PriorityField(forms.ChoiceField):
+    def __init__(self) -> None:
+        choices = [(name, priority.label) for name, priority in PRIORITIES.items()]
+        initial = Priority.NORMAL.name.lower()
+        super().__init__(label=_("Priority"), choices=choices, initial=initial, widget=UnfoldAdminSelectWidget())
+
+
+# Fields of a ticket whose choices depend on the scope and on what the ticket has.
+CHOSEN = ("agent", "queue", "category", "type")
 
 
 class AgentField(forms.ChoiceField):
@@ -126,8 +148,8 @@ class AgentField(forms.ChoiceField):
 
 
 def offer_choices(form: forms.Form, scope: Scope, ticket: Ticket | None = None) -> None:
-    """Offer agents, queues and categories within the scope, and those that the ticket has."""
-    for name in ("agent", "queue", "category"):
+    """Offer agents, queues, categories and types within the scope, and those that the ticket has."""
+    for name in CHOSEN:
         if name in form.fields:
             field: Any = form.fields[name]
             field.choices = partial(field.choices_for, getattr(ticket, f"{name}_id", None), scope)
@@ -212,13 +234,16 @@ class PropertiesForm(EditConflictForm, forms.Form):
         "agent": "agent_login",
         "queue": "queue_id",
         "category": "category_id",
+        "type": "type_id",
         "customer": "customer_id",
     }
 
     status = forms.ChoiceField(label=_("Status"), widget=UnfoldAdminSelectWidget())
     agent = AgentField()
+    priority = PriorityField()
     queue = QueueField()
-    category = CategoryField()
+    category = NamedField(TicketCategory, _("Category"))
+    type = NamedField(TicketType, pgettext_lazy("of a ticket", "Type"))
     subject = forms.CharField(
         label=_("Subject"),
         max_length=500,
@@ -244,7 +269,7 @@ class PropertiesForm(EditConflictForm, forms.Form):
         super().__init__(*args, **kwargs | {"initial": initial_of(ticket, fields)})
         own: dict[str, Any] = self.fields
         own["status"].choices = statuses_for(ticket)
-        for name in ("agent", "queue", "category"):
+        for name in CHOSEN:
             own[name].choices = own[name].choices_for(getattr(ticket, f"{name}_id"), scope)
         if sees_customers:
             own["customer"].widget = CustomerSelect(own["customer"].choices)
@@ -363,9 +388,11 @@ def initial_of(ticket: Ticket, fields: Sequence[CustomField]) -> dict[str, Any]:
         "status": f"u{ticket.substatus_id}" if ticket.substatus_id else f"s{ticket.status_id}",
         "agent": ticket.agent.login if ticket.agent else "",
         "queue": str(ticket.queue_id),
+        "priority": Priority(ticket.priority).name.lower(),
         "category": str(ticket.category_id or ""),
+        "type": str(ticket.type_id or ""),
         "subject": ticket.subject,
         "customer": str(ticket.customer_id or ""),
         "tags": ", ".join(ticket.tags),
-        **{name_of(field): str(ticket.custom_fields.get(str(field.pk), "")) for field in fields},
+        **{name_of(field): shown_value(field, ticket.custom_fields) for field in fields},
     }

@@ -1,6 +1,6 @@
 """The column beside a conversation: due times, other tickets, history, canned replies and recipients."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,9 +14,9 @@ from django.utils.translation import pgettext_lazy
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from callcentre.core.scope import Scope
 from tickets.admin.custom_field_inputs import Change, changes_of_values
-from tickets.due_tickets import SOON
-from tickets.models import BouncedAddress, CustomField, Ticket, TicketChange, TicketStatus, as_read
+from tickets.models import BouncedAddress, CustomField, Priority, Ticket, TicketChange, TicketStatus, as_read
 from tickets.models.participants import participants_of
+from tickets.models.service_level import SOON
 from tickets.models.ticket import MARKETPLACES, REPLY_SOURCES
 
 OTHERS = 5
@@ -26,6 +26,8 @@ NAMES = {
     "status": _("status"),
     "queue": _("ticket queue"),
     "category": _("category"),
+    "type": pgettext_lazy("of a ticket", "type"),
+    "priority": _("priority"),
     "agent": _("agent"),
     "customer": _("customer"),
     "source": _("source"),
@@ -40,6 +42,12 @@ NAMES = {
     "connected": _("linked to"),
     "state": _("state"),
     "answered": _("the customer was answered"),
+    "rule": _("rule"),
+    "matched": _("because"),
+    "trouble": _("not possible"),
+    "macro": _("macro"),
+    "soon": _("due within the hour"),
+    "missed": _("overdue"),
 }
 ACTIONS = {
     "merge": _("merged"),
@@ -47,12 +55,16 @@ ACTIONS = {
     "connect": _("linked"),
     "answer": pgettext_lazy("of a customer", "answered"),
     "resend": _("sent again"),
+    "rule": _("a rule ran"),
+    "deadline": _("deadline"),
+    "macro": _("a macro was used"),
     "bounce": _("bounced"),
     "delete_message": _("message deleted"),
     "delete_file": _("file deleted"),
 }
 
 
+DEADLINES = {"response": _("response"), "resolution": _("resolution")}
 # How a customer was answered outside the mails of a ticket.
 ANSWERS = {"comment": _("another way, as a comment says"), "call": _("in a call"), "chat": _("in a chat")}
 
@@ -100,8 +112,11 @@ def _due(label: str, at: datetime, now: datetime, *, is_postponed: bool) -> Due:
 
 def history_of(ticket: Ticket, fields: Sequence[CustomField], after: int = 0) -> list[Entry]:
     """Return the newest changes, or those after the change with the id `after`."""
+    return entries_of(TicketChange.objects.filter(ticket=ticket, pk__gt=after).order_by("-id")[:SHOWN], fields)
+
+
+def entries_of(changes: Iterable[TicketChange], fields: Sequence[CustomField]) -> list[Entry]:
     names = {str(field.pk): field.name for field in fields}
-    changes = TicketChange.objects.filter(ticket=ticket, pk__gt=after).order_by("-id")[:SHOWN]
     return [entry_of(change, changes_of(change, names), ACTIONS) for change in changes]
 
 
@@ -113,6 +128,10 @@ def changes_of(change: TicketChange, names: dict[str, str]) -> list[Change]:
             found += changes_of_values(old, new, names)
         elif name in ("merged_into", "merged", "split", "split_from", "connected"):
             found.append((NAMES[name], "", f"#{new}"))
+        elif name in ("soon", "missed"):
+            found.append((NAMES[name], "", DEADLINES[new]))
+        elif name == "priority":
+            found.append((NAMES[name], Priority(old).label, Priority(new).label))
         elif name == "answered":
             found.append((NAMES[name], "", ANSWERS.get(new, new)))
         elif name == "status":

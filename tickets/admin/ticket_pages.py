@@ -11,6 +11,7 @@ from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 from unfold.widgets import (
     UnfoldAdminSelectWidget,
     UnfoldAdminTextareaWidget,
@@ -25,10 +26,17 @@ from callcentre.core.integers import integer_of
 from telephony.models import Agent
 from tickets import html
 from tickets.admin.customer_forms import CustomerSelect
-from tickets.admin.ticket_page_forms import CategoryField, OtherTicketForm, QueueField, offer_choices, people_of
+from tickets.admin.ticket_page_forms import (
+    NamedField,
+    OtherTicketForm,
+    PriorityField,
+    QueueField,
+    offer_choices,
+    people_of,
+)
 from tickets.admin.ticket_page_sidebar import others_of_customer
 from tickets.admin.ticket_page_thread import author_of
-from tickets.models import Customer, Message, Source, Ticket
+from tickets.models import Customer, Message, Source, Ticket, TicketCategory, TicketType
 from tickets.verbs.merges import merge_tickets, split_ticket
 from tickets.verbs.tickets import connect_tickets, open_ticket
 
@@ -155,10 +163,12 @@ class OpeningForm(forms.Form):
         label=_("What the customer says"), max_length=2_000_000, widget=UnfoldAdminTextareaWidget(attrs={"rows": 8})
     )
     queue = QueueField()
-    category = CategoryField()
+    category = NamedField(TicketCategory, _("Category"))
+    type = NamedField(TicketType, pgettext_lazy("of a ticket", "Type"))
+    priority = PriorityField()
     take = forms.BooleanField(label=_("Assign to me"), required=False, initial=True, widget=UnfoldBooleanWidget())
 
-    fault_fields = {"queue_id": "queue", "category_id": "category", "customer_id": "customer"}
+    fault_fields = {"queue_id": "queue", "category_id": "category", "type_id": "type", "customer_id": "customer"}
 
     def __init__(self, *args: Any, is_agent: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -188,6 +198,8 @@ def add_view(admin: Admin, request: HttpRequest) -> HttpResponse:
                 sender_name=str(values["customer"] or ""),
                 queue_id=values["queue"],
                 category_id=values["category"],
+                type_id=values["type"],
+                priority=values["priority"],
                 customer_id=values["customer"].pk if values["customer"] else None,
                 agent_login=agent.login if agent and values.get("take") else "",
             )

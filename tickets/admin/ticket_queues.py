@@ -1,4 +1,4 @@
-"""The ticket queues: mailbox, texts of outgoing mail, opening hours and targets."""
+"""The ticket queues: mailbox, and texts of outgoing mail."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,12 +18,12 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from callcentre.admin import Admin, WeekdaysInline, actor_of, confirm_first, display, never, page_action
+from callcentre.admin import Admin, actor_of, confirm_first, display, never, page_action
 from callcentre.admin.base import with_images_from_elsewhere
 from callcentre.admin.secrets import password_inputs
 from tickets.admin.password_form import PasswordForm, StoredPassword, password_field, removal_field
 from tickets.mail import oauth
-from tickets.models import MailboxGrant, MailboxTest, MailLogin, TicketQueue, TicketQueueHours
+from tickets.models import MailboxGrant, MailboxTest, MailLogin, TicketQueue
 from tickets.placeholders import has_placeholder
 from tickets.reasons import translated
 from tickets.verbs.mailbox_tests import request_mailbox_test
@@ -91,22 +91,18 @@ class TicketQueueForm(PasswordForm):
 SENDING: dict[str, Any] = {"smtp_failing_since": None, "smtp_failed_at": None, "smtp_error": ""}
 
 
-class HoursInline(WeekdaysInline):
-    model = TicketQueueHours
-    fields = ("weekday", "opens_at", "closes_at")
-
-
 @admin.register(TicketQueue)
 @method_decorator(with_images_from_elsewhere, "changeform_view")
 class TicketQueueAdmin(Admin):
-    """Ticket queues with their address, the state of their mailbox and their targets."""
+    """Ticket queues with their address and the state of their mailbox."""
 
     form = TicketQueueForm
-    list_display = ("name", "address", "mailbox", "polled_at", "targets", "is_active")
+    list_display = ("name", "address", "mailbox", "polled_at", "is_active")
     list_display_links = ("name",)
     list_further = (
         *("sender_name", "language", "asks_for_rating", "acknowledges", "imap_host", "imap_user", "imap_folder"),
-        *("read_at", "first_response_minutes", "resolution_minutes", "id"),
+        "read_at",
+        "id",
     )
     list_filter = ("is_active",)
     search_fields = ("name", "address")
@@ -114,7 +110,6 @@ class TicketQueueAdmin(Admin):
     actions = ("activate", "deactivate")
     actions_detail = ("test_connection", "connect")
     readonly_fields = ("mailbox_now", "sending_now")
-    inlines = (HoursInline,)
     has_delete_permission = never  # a queue has tickets, so it is made inactive instead
 
     class Media:
@@ -128,18 +123,6 @@ class TicketQueueAdmin(Admin):
             self.url_to("connected/", self.connected, "connected"),
             *super().get_urls(),
         ]
-
-    def get_inlines(self, request: HttpRequest, obj: TicketQueue | None) -> Any:
-        """Return no opening hours for a new queue: it has no id that they could refer to."""
-        return self.inlines if obj else ()
-
-    def response_add(self, request: HttpRequest, obj: TicketQueue, post_url_continue: str | None = None) -> Any:
-        """Continue on the page of the new queue, for its opening hours."""
-        if "_addanother" not in request.POST:
-            posted = request.POST.copy()
-            posted["_continue"] = "1"
-            request.POST = posted  # type: ignore[assignment]
-        return super().response_add(request, obj, post_url_continue)
 
     def get_fieldsets(self, request: HttpRequest, obj: TicketQueue | None = None) -> Any:
         """Return the sections of the page. People who may only look get no input for a password."""
@@ -156,7 +139,6 @@ class TicketQueueAdmin(Admin):
             (_("Mailbox"), {"fields": [*server, *read, *own, "imap_folder"]}),
             (_("SMTP server of the queue"), {"fields": sender}),
             (_("Quarantine"), {"fields": ["sender_limit", "unlimited_senders"]}),
-            (_("Targets"), {"fields": [("first_response_minutes", "resolution_minutes")]}),
         ]
 
     def save_model(self, request: HttpRequest, obj: TicketQueue, form: Any, change: bool) -> None:
@@ -210,11 +192,6 @@ class TicketQueueAdmin(Admin):
             since = localize(timezone.localtime(queue.smtp_failing_since))
             return _now("Since %(time)s no mail is sent: %(error)s") % {"time": since, "error": queue.why_not_sent}
         return _now("The last attempt to send found the server ready, or there was none.")
-
-    @display(description=_("response / resolution within"))
-    def targets(self, queue: TicketQueue) -> str:
-        minutes = (queue.first_response_minutes, queue.resolution_minutes)
-        return "" if minutes == (None, None) else " / ".join(map(_hours, minutes))
 
     # The actions
 
@@ -309,7 +286,3 @@ class TicketQueueAdmin(Admin):
         count = queues.exclude(is_active=False).update(is_active=False, updated_at=timezone.now())
         sentence = ngettext("%(count)s queue deactivated.", "%(count)s queues deactivated.", count)
         self.say_done(request, sentence, count)
-
-
-def _hours(minutes: int | None) -> str:
-    return "–" if minutes is None else f"{minutes // 60}:{minutes % 60:02} h"

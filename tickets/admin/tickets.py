@@ -55,7 +55,7 @@ from tickets.admin.ticket_page_presence import presence_view
 from tickets.admin.ticket_page_sidebar import dues_of
 from tickets.admin.ticket_pages import add_view, connect_view, merge_view, split_view
 from tickets.due_tickets import LATE, POSTPONED, SOON_DUE
-from tickets.models import Ticket
+from tickets.models import Priority, Ticket
 from tickets.models.status import OPEN_KINDS
 from tickets.models.ticket import RESPONSE_IS_OWED
 
@@ -68,9 +68,9 @@ VIEWS = {
     POSTPONED: _("Overdue, postponed"),
     SOON_DUE: _("Due soon"),
 }
-RELATED = ("queue", "status", "substatus", "category", "agent", "customer__company", "merged_into")
+RELATED = ("queue", "status", "substatus", "category", "type", "agent", "customer__company", "merged_into")
 # The parameters that narrow a view. The quick ways to find the first rows of a view serve only without them.
-NARROWING = ("queue", "status", "category", "source", "agent", "customer", "tags", "q", "date")
+NARROWING = ("queue", "status", "category", "type", "priority", "source", "agent", "customer", "tags", "q", "date")
 # The highest count of a view that is shown.
 COUNTED = 99
 
@@ -168,7 +168,10 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
     deletion_kind = "ticket"
     list_display = ("number", "title", "state", "due", "agent_and_queue", "changed")
     list_display_links = ("number", "title")
-    list_further = ("subject", "customer", "sender", "source", "tags", "created_at", "closed_at", "id")
+    list_further = (
+        *("subject", "customer", "sender", "source", "priority", "type", "category", "tags"),
+        *("created_at", "closed_at", "id"),
+    )
     # The view last: it looks among what the others leave.
     list_filter = (
         ("queue", MultipleRelatedDropdownFilter),
@@ -176,6 +179,8 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
         ("agent", AutocompleteSelectFilter),
         ("customer", AutocompleteSelectFilter),
         ("category", RelatedDropdownFilter),
+        ("type", RelatedDropdownFilter),
+        ("priority", ChoicesDropdownFilter),
         ("source", ChoicesDropdownFilter),
         TagsFilter,
         OpenedFilter,
@@ -272,7 +277,7 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
             ticket.subject,
             ticket.subject,
             str(ticket.customer or ticket.sender_name or ticket.sender or "–"),
-            format_html_join("", '<span class="tk-label">{}</span>', ([tag] for tag in ticket.tags[:3])),
+            format_html_join("", '<span class="tk-label{}">{}</span>', _labels(ticket)),
         )
 
     @display(description=_("status"))
@@ -299,6 +304,13 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
     def agent_and_queue(self, ticket: Ticket) -> str:
         agent = (ticket.agent.full_name or ticket.agent.login) if ticket.agent else "–"
         return _two_lines(agent, ticket.queue.name)
+
+
+def _labels(ticket: Ticket) -> Iterable[tuple[str, Any]]:
+    """Return the class and the text of the labels below the subject: a priority above the normal one, and tags."""
+    if ticket.priority > Priority.NORMAL:
+        yield " tk-urgent", Priority(ticket.priority).label
+    yield from (("", tag) for tag in ticket.tags[:3])
 
 
 def _two_lines(first: str, second: str) -> str:

@@ -8,6 +8,7 @@ from callcentre.core.errors import ErrorCode
 from callcentre.core.parsing import Reject
 from tickets.models import Customer, CustomField
 from tickets.models.custom_field import WrongValue, parse
+from tickets.models.ticket import PRIORITIES
 
 _ORDERS = {"create_date": "created_at", "update_date": "updated_at"}
 
@@ -47,6 +48,12 @@ class CustomerFilter(IdFilter):
         return queryset.filter(customer=Subquery(current))
 
 
+class PriorityFilter(TextFilter):
+    def filter(self, queryset: QuerySet[Any], value: str) -> QuerySet[Any]:
+        priority = PRIORITIES.get(value)
+        return queryset.filter(priority=priority) if priority else queryset.none()
+
+
 class OrderFilter(TextFilter):
     def parse(self, text: str) -> Any:
         order = []
@@ -76,6 +83,8 @@ class TicketFilterSet(FilterSet):
     source = TextFilter("source", help_text="By which way it came.")
     ticket_queue_id = IdFilter("queue", help_text="A ticket queue.")
     category_id = IdFilter("category", help_text="A category.")
+    type_id = IdFilter("type", help_text="A type.")
+    priority = PriorityFilter("priority", help_text="`low`, `normal`, `high` or `urgent`.")
     message_id = IdFilter("messages", help_text="The ticket that has this message.")
     status_id = IdListFilter("status", help_text="One or more statuses.")
     custom_fields = CustomFieldsFilter(

@@ -2,20 +2,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from callcentre.api.field_tables import TableInput
-from callcentre.api.fields import ChoiceField, Input, InstantField, ListField, TextField, TextMapField
+from callcentre.api.fields import ChoiceField, IdField, Input, InstantField, ListField, TextField, TextMapField
 from callcentre.core.errors import ErrorCode
 from tickets.models import Message
-from tickets.models.ticket_fields import EDIT, OPEN, TICKET_FIELDS
+from tickets.models.ticket_fields import EDIT, OPEN, WHOLE_TICKET_FIELDS
 
 
 class ValueMapField(TextMapField):
-    """An object of name -> text or number. Null clears a value, like ""."""
+    """An object of name -> text, number, true or false, or a list of texts. Null clears a value, like ""."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, Mapping):
             return super().to_internal_value(data)
-        numbers = {name: value for name, value in data.items() if isinstance(value, float)}
-        return {**super().to_internal_value({k: v for k, v in data.items() if k not in numbers}), **numbers}
+        kept = {name: value for name, value in data.items() if isinstance(value, float | bool) or _is_texts(value)}
+        return {**super().to_internal_value({k: v for k, v in data.items() if k not in kept}), **kept}
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def agent_field(sentence: str, **options: Any) -> TextField:
@@ -51,7 +55,7 @@ def _attachments() -> ListField:
 
 
 class TicketInput(TableInput):
-    table = TICKET_FIELDS
+    table = WHOLE_TICKET_FIELDS
     accepts = OPEN
     example = {
         "subject": "Parcel lost",
@@ -67,7 +71,7 @@ class TicketInput(TableInput):
 
 
 class TicketEditInput(TableInput):
-    table = TICKET_FIELDS
+    table = WHOLE_TICKET_FIELDS
     accepts = EDIT
     example = {"user_login": "agent1", "status_id": 5, "custom_fields": {"priority": "high"}}
     custom_fields = custom_fields_field("Custom field -> value; an empty value clears the field, other fields stay.")
@@ -77,6 +81,11 @@ class CommentInput(Input):
     comment = _text("The comment.", source="text", example="The courier calls back at noon.")
     comment_type = _format("The format of `comment`; HTML is sanitised.", source="text_type", example="PLAIN")
     user_login = agent_field("Login of an active agent.", source="agent_login")
+
+
+class MacroInput(Input):
+    macro_id = IdField("The macro.", example=1, errors=[ErrorCode.MACRO_NOT_FOUND])
+    user_login = agent_field("Login of the active agent who uses it.", source="agent_login", required=False)
 
 
 class AgentResponseInput(Input):

@@ -19,13 +19,15 @@ from tickets.api.serializers import (
     AgentResponseInput,
     CommentInput,
     CustomerResponseInput,
+    MacroInput,
     TicketEditInput,
     TicketInput,
 )
-from tickets.models import Ticket, TicketCategory, TicketQueue, TicketStatus
+from tickets.models import Macro, Ticket, TicketCategory, TicketQueue, TicketStatus, TicketType
 from tickets.models.api_rows import read_tickets
 from tickets.models.ticket import TicketCount
-from tickets.models.ticket_fields import MESSAGE_FIELDS, TICKET_FIELDS
+from tickets.models.ticket_fields import MESSAGE_FIELDS, TICKET_FIELDS, WHOLE_TICKET_FIELDS
+from tickets.verbs.automation import use_macro_of
 from tickets.verbs.messages import comment_on, receive_message, reply_to
 from tickets.verbs.tickets import edit_ticket, open_ticket
 
@@ -52,17 +54,23 @@ class TicketPages(LimitOffset):
 
 
 MESSAGE = shape("TicketMessage", "A part of the conversation.", **properties(MESSAGE_FIELDS))
+_CONVERSATION: dict[str, Any] = {
+    "messages": array(MESSAGE, "Oldest first."),
+    "custom_fields": mapping(
+        "Custom field -> value, null where it has none; in lists with `include_custom_fields`.",
+        {},
+        {"order_number": "A-1204", "priority": None},
+    ),
+}
 TICKET = shape(
     "Ticket",
     "A matter of a customer and its conversation.",
     optional=("custom_fields",),
     **properties(TICKET_FIELDS),
-    messages=array(MESSAGE, "Oldest first."),
-    custom_fields=mapping(
-        "Custom field -> value, null where it has none; with `include_custom_fields`.",
-        {},
-        {"order_number": "A-1204", "priority": None},
-    ),
+    **_CONVERSATION,
+)
+WHOLE_TICKET = shape(
+    "WholeTicket", "A ticket with all that it has.", **properties(WHOLE_TICKET_FIELDS), **_CONVERSATION
 )
 NAMED = shape(
     "Named", "An entry that tickets refer to.", id=integer("Its id.", 2, of="pk"), name=text("Its name.", "Complaints")
@@ -115,9 +123,10 @@ class TicketViewSet(ApiViewSet):
         values, faults = self.read(TicketInput)
         return Response({"ticket_id": str(open_ticket(self.actor, faults, **values).ticket_id)}, status=201)
 
-    @operation("read_ticket", "Read a ticket", "With its custom fields.", answer=TICKET)
+    @operation("read_ticket", "Read a ticket", "With its custom fields, priority and type.", answer=WHOLE_TICKET)
     def retrieve(self, request: Request, ticket_id: str) -> Response:
-        return Response(read_tickets([ticket_or_404(ticket_id).pk], with_custom_fields=True)[0])
+        pk = ticket_or_404(ticket_id).pk
+        return Response(read_tickets([pk], with_custom_fields=True, are_whole=True)[0])
 
     @operation(
         "edit_ticket",
@@ -147,6 +156,19 @@ class TicketViewSet(ApiViewSet):
         with named_ticket(ticket_id) as ticket:
             values, faults = self.read(CommentInput)
             comment_on(ticket, self.actor, faults, **values)
+        return Response(status=204)
+
+    @operation(
+        "use_ticket_macro",
+        "Use a macro on a ticket",
+        "All its actions, or none of them.",
+        body=MacroInput,
+        errors=[ErrorCode.TICKET_MERGED],
+    )
+    def macro(self, request: Request, ticket_id: str) -> Response:
+        with named_ticket(ticket_id) as ticket:
+            values, faults = self.read(MacroInput)
+            use_macro_of(ticket, self.actor, faults, **values)
         return Response(status=204)
 
     @operation(
@@ -227,6 +249,26 @@ class TicketCategoryViewSet(ApiViewSet):
     @operation("list_ticket_categories", "List the categories of tickets", answer=array(NAMED))
     def list(self, request: Request) -> Response:
         return Response(list(TicketCategory.objects.filter(is_active=True).values("id", "name")))
+
+
+class MacroViewSet(ApiViewSet):
+    """The macros of tickets."""
+
+    area = "tickets"
+
+    @operation("list_ticket_macros", "List the macros", answer=array(NAMED))
+    def list(self, request: Request) -> Response:
+        return Response(list(Macro.objects.filter(is_active=True).values("id", "name")))
+
+
+class TicketTypeViewSet(ApiViewSet):
+    """The types of tickets."""
+
+    area = "tickets"
+
+    @operation("list_ticket_types", "List the types of tickets", answer=array(NAMED))
+    def list(self, request: Request) -> Response:
+        return Response(list(TicketType.objects.filter(is_active=True).values("id", "name")))
 
 
 class TicketQueueViewSet(ApiViewSet):

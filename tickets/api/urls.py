@@ -6,7 +6,14 @@ from tickets.api.chats import CHAT_ID, ChatViewSet
 from tickets.api.customers import CompanyViewSet, CustomerViewSet
 from tickets.api.files import FileViewSet, TemporaryFileViewSet
 from tickets.api.personal_data import PersonalDataViewSet
-from tickets.api.tickets import TicketCategoryViewSet, TicketQueueViewSet, TicketStatusViewSet, TicketViewSet
+from tickets.api.tickets import (
+    MacroViewSet,
+    TicketCategoryViewSet,
+    TicketQueueViewSet,
+    TicketStatusViewSet,
+    TicketTypeViewSet,
+    TicketViewSet,
+)
 
 path("customer_id", "id", "Id of the customer.", "77", ErrorCode.CUSTOMER_NOT_FOUND)
 path("chat_id", "id", "Id of the chat: a UUID.", CHAT_ID, ErrorCode.CHAT_NOT_FOUND)
@@ -19,6 +26,7 @@ urlpatterns = [
     route("tickets", TicketViewSet, get="list", post="create"),
     route("tickets/:ticket_id", TicketViewSet, get="retrieve", put="update"),
     route("tickets/:ticket_id/comment", TicketViewSet, post="comment"),
+    route("tickets/:ticket_id/macro", TicketViewSet, post="macro"),
     route("tickets/:ticket_id/agent_response", TicketViewSet, post="agent_response"),
     route("tickets/:ticket_id/customer_response", TicketViewSet, post="customer_response"),
     route("customers", CustomerViewSet, get="list", post="create"),
@@ -35,6 +43,8 @@ urlpatterns = [
     route("files/:token", FileViewSet, get="retrieve"),
     route("ticket_statuses", TicketStatusViewSet, get="list"),
     route("ticket_categories", TicketCategoryViewSet, get="list"),
+    route("ticket_macros", MacroViewSet, get="list"),
+    route("ticket_types", TicketTypeViewSet, get="list"),
     route("ticket_queues", TicketQueueViewSet, get="list"),
     route("personal_data/preview", PersonalDataViewSet, post="preview"),
     route("personal_data/exports", PersonalDataViewSet, post="export"),

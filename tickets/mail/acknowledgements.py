@@ -14,7 +14,7 @@ from tickets.addresses import is_address
 from tickets.models import AcknowledgedAddress, Message, Ticket, TicketQueue
 from tickets.models.participants import recipients_of
 from tickets.placeholders import fill, values_for
-from tickets.verbs.messages import send_acknowledgement
+from tickets.verbs.conversation import send_automatically
 
 SPAN = timedelta(hours=1)
 # Local parts of addresses that a machine reads: by a word in them, or by their beginning.
@@ -39,4 +39,4 @@ def acknowledge(ticket: Ticket) -> Message | None:
     text = html.clean(fill(ticket.queue.acknowledgement, values_for(ticket)))
     if html.says_nothing(text) or not AcknowledgedAddress.take_turn(address, timezone.now(), SPAN):
         return None
-    return send_acknowledgement(ticket, str(text))
+    return send_automatically(ticket, str(text))

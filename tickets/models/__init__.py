@@ -1,3 +1,4 @@
+from tickets.models.automation import AutomationState, Macro, Rule, RuleRun
 from tickets.models.chat import Chat, ChatMessage, ChatState
 from tickets.models.custom_field import CustomField
 from tickets.models.customer import Company, Customer, CustomerChange, CustomerNote, CustomerNumber, CustomerSettings
@@ -10,6 +11,7 @@ from tickets.models.mailbox_grant import MailboxGrant
 from tickets.models.mailbox_test import MailboxTest
 from tickets.models.message import Message, Rating
 from tickets.models.received_mail import ReceivedMail
-from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus, as_read
-from tickets.models.ticket import Source, Ticket, TicketChange, TicketCount
-from tickets.models.ticket_queue import TicketQueue, TicketQueueHours
+from tickets.models.service_level import BusinessCalendar, CalendarHours, ClosedDay, DeadlineNotice, ServiceLevel
+from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus, TicketType, as_read
+from tickets.models.ticket import Priority, Source, Ticket, TicketChange, TicketCount
+from tickets.models.ticket_queue import TicketQueue

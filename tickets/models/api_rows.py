@@ -10,10 +10,10 @@ from callcentre.core.field_tables import named_rows, select_list
 from callcentre.core.statements import Statement
 from tickets.models.custom_field import CustomField, keys_by_name
 from tickets.models.customer_fields import CUSTOMER_FIELDS
-from tickets.models.ticket_fields import MESSAGE_FIELDS, TICKET_FIELDS
+from tickets.models.ticket_fields import MESSAGE_FIELDS, TICKET_FIELDS, WHOLE_TICKET_FIELDS
 
 # The ids are found before. PostgreSQL would plan a statement that finds them too each time, for longer than it runs.
-TICKETS = Statement("""
+_TICKETS = Statement("""
 SELECT
 {select_list},
   t.custom_fields::text AS custom_fields
@@ -24,7 +24,9 @@ JOIN tickets_ticketstatus s ON s.id = t.status_id
 LEFT JOIN tickets_ticketsubstatus ss ON ss.id = t.substatus_id
 LEFT JOIN telephony_agent a ON a.id = t.agent_id
 ORDER BY page.place
-""").of(select_list=select_list(TICKET_FIELDS))
+""")
+TICKETS = _TICKETS.of(select_list=select_list(TICKET_FIELDS))
+WHOLE_TICKETS = _TICKETS.of(select_list=select_list(WHOLE_TICKET_FIELDS))
 MESSAGES = Statement("""
 SELECT
   m.ticket_id::text AS ticket_id,
@@ -40,13 +42,13 @@ FROM tickets_customer c WHERE c.id = ANY(%s::bigint[]) ORDER BY c.id
 """).of(select_list=select_list(CUSTOMER_FIELDS))
 
 
-def read_tickets(ids: list[int], *, with_custom_fields: bool) -> list[dict[str, Any]]:
-    """Return the tickets with these ids, in this order, with their messages."""
+def read_tickets(ids: list[int], *, with_custom_fields: bool, are_whole: bool = False) -> list[dict[str, Any]]:
+    """Return the tickets with these ids, in this order, with their messages; whole ones as an answer of one ticket."""
     if not ids:
         return []
     messages = defaultdict(list)
     with connection.cursor() as cursor:
-        cursor.execute(TICKETS, [ids])
+        cursor.execute(WHOLE_TICKETS if are_whole else TICKETS, [ids])
         tickets = named_rows(cursor)
         cursor.execute(MESSAGES, [ids])
         for message in named_rows(cursor):

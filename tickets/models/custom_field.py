@@ -7,6 +7,7 @@ from typing import Any
 from django.apps import apps
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.audit import audited
@@ -35,8 +36,9 @@ class CustomField(models.Model):
     """An additional field of tickets or customers, defined by the company.
 
     Values are kept with their owner (`custom_fields`: the field's id, as a string -> value): a text, a number, a
-    date as YYYY-MM-DD, or one of the options. The type of a field that has values does not change. A field that is no
-    longer wanted is made inactive. Values stay then, and also if their option is removed.
+    date as YYYY-MM-DD, true or false, one of the options, or a list of some. The type of a field that has values does
+    not change. A field that is no longer wanted is made inactive. Values stay then, and also if their option is
+    removed.
     """
 
     class Owner(models.TextChoices):
@@ -48,6 +50,8 @@ class CustomField(models.Model):
         NUMBER = "number", _("number")
         DATE = "date", _("date")
         CHOICE = "choice", _("choice")
+        CHOICES = "choices", _("several choices")
+        BOOLEAN = "boolean", _("yes or no")
 
     owner = models.CharField(_("of"), max_length=10, choices=Owner)
     name = models.CharField(_("name"), max_length=100)
@@ -58,6 +62,20 @@ class CustomField(models.Model):
         blank=True,
         verbose_name=_("options"),
         help_text=_("Of a choice."),
+    )
+    # Of a ticket: before it is closed, in these queues or in all.
+    is_required = models.BooleanField(
+        _("needed to close a ticket"),
+        default=False,
+        db_default=False,
+        help_text=_("A ticket without a value cannot be closed."),
+    )
+    queues = models.ManyToManyField(
+        "tickets.TicketQueue",
+        blank=True,
+        related_name="+",
+        verbose_name=_("needed in these ticket queues"),
+        help_text=_("None: in all of them."),
     )
     is_active = models.BooleanField(_("active"), default=True)
     order = models.PositiveIntegerField(_("order"), default=50)
@@ -88,11 +106,25 @@ class CustomField(models.Model):
 
 
 def check_options(kind: str, options: Iterable[str]) -> Iterable[Fault]:
-    if kind == CustomField.Type.CHOICE and not list(options):
+    if kind in (CustomField.Type.CHOICE, CustomField.Type.CHOICES) and not list(options):
         yield Fault(ErrorCode.EMPTY, "options")
 
 
-Value = str | int | float
+def check_required(values: Mapping[str, Any], queue_id: int) -> list[Fault]:
+    """Return a fault for each field without a value that a ticket of this queue needs before it is closed."""
+    fields = CustomField.objects.of(CustomField.Owner.TICKET).filter(is_required=True)
+    wanted = fields.filter(Q(queues=None) | Q(queues=queue_id)).distinct()
+    return [
+        Fault(ErrorCode.CUSTOM_FIELD_MISSING, f"custom_fields.{field.name}", {"name": field.name})
+        for field in wanted
+        if str(field.pk) not in values
+    ]
+
+
+# What a person or program may write for yes and no.
+_ANSWERS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+Value = str | int | float | list[str]
 
 
 class WrongValue(ValueError):
@@ -103,14 +135,19 @@ class WrongValue(ValueError):
 
 def parse(field: CustomField, raw: Any) -> Value | None:
     """Return the value as it is stored, or None for an empty one. Raise WrongValue if the field cannot hold it."""
-    text = raw.strip() if isinstance(raw, str) else raw
-    if text in ("", None):
+    given = raw.strip() if isinstance(raw, str) else raw
+    if given in ("", None, []):
         return None
-    if isinstance(text, bool) or not isinstance(text, str | int | float):
+    if field.type == CustomField.Type.BOOLEAN:
+        return _yes_or_no(field, given)
+    if field.type == CustomField.Type.CHOICES:
+        return [_option(field, one) for one in dict.fromkeys(given if isinstance(given, list) else [given])]
+    if isinstance(given, bool) or not isinstance(given, str | int | float):
         raise WrongValue(ErrorCode.NOT_TEXT)
-    if field.type == CustomField.Type.NUMBER:
-        return _number(text)
-    text = str(text)
+    return _number(given) if field.type == CustomField.Type.NUMBER else _text(field, str(given))
+
+
+def _text(field: CustomField, text: str) -> str:
     if "\0" in text:
         raise WrongValue(ErrorCode.NUL)
     if field.type == CustomField.Type.DATE:
@@ -118,10 +155,22 @@ def parse(field: CustomField, raw: Any) -> Value | None:
             return date.fromisoformat(text).isoformat()
         except ValueError as error:
             raise WrongValue(ErrorCode.NOT_DATE) from error
-    if field.type == CustomField.Type.CHOICE and text not in field.options:
-        raise WrongValue(ErrorCode.CUSTOM_FIELD_OPTION, name=field.name, choices=", ".join(field.options))
+    if field.type == CustomField.Type.CHOICE:
+        return _option(field, text)
     if len(text) > 10_000:
         raise WrongValue(ErrorCode.TOO_LONG, limit=10_000)
+    return text
+
+
+def _yes_or_no(field: CustomField, given: Any) -> bool:
+    if (answer := _ANSWERS.get(str(given).lower())) is None:
+        raise WrongValue(ErrorCode.CUSTOM_FIELD_OPTION, name=field.name, choices="yes, no")
+    return answer
+
+
+def _option(field: CustomField, text: str) -> str:
+    if text not in field.options:
+        raise WrongValue(ErrorCode.CUSTOM_FIELD_OPTION, name=field.name, choices=", ".join(field.options))
     return text
 
 

@@ -1,7 +1,7 @@
 """The validator of tickets: it checks texts and finds the rows that ids and logins name."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from callcentre.core.errors import ErrorCode, Fault, check_lines
@@ -10,7 +10,7 @@ from tickets import html
 from tickets.addresses import is_address, read_sender
 from tickets.models.customer import Customer
 from tickets.models.message import Message
-from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus
+from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus, TicketType
 from tickets.models.ticket import Source, Ticket
 from tickets.models.ticket_queue import TicketQueue
 
@@ -65,19 +65,20 @@ class Choice:
     substatus: TicketSubstatus | None = None
     queue: TicketQueue | None = None
     category: TicketCategory | None = None
+    type: TicketType | None = None
     agent: Agent | None = None
     customer: Customer | None = None
 
 
 def choose(values: Mapping[str, Any], ticket: Ticket | None, faults: list[Fault]) -> Choice:
     """Return the choice after these values, and add faults. A name that is absent changes nothing; an empty
-    agent_login, and None for category_id, customer_id and substatus_id, clear the column.
+    agent_login, and None for category_id, type_id, customer_id and substatus_id, clear the column.
 
     Another status clears the sub-status, unless a new one is given. A sub-status alone also sets its status.
     """
     after = Choice()
     if ticket:
-        after = Choice(ticket.status, ticket.substatus, ticket.queue, ticket.category, ticket.agent, ticket.customer)
+        after = Choice(**{each.name: getattr(ticket, each.name) for each in fields(Choice)})
     _choose_status(values, after, faults)
     for column, name, find, code in _CHOICES:
         if name not in values:
@@ -99,6 +100,10 @@ def _active_category(pk: int) -> TicketCategory | None:
     return TicketCategory.objects.filter(pk=pk, is_active=True).first()
 
 
+def _active_type(pk: int) -> TicketType | None:
+    return TicketType.objects.filter(pk=pk, is_active=True).first()
+
+
 def _active_agent(login: str) -> Agent | None:
     return Agent.objects.active().filter(login=login).first()
 
@@ -115,6 +120,7 @@ def active_agent(login: str, faults: list[Fault]) -> Agent | None:
 _CHOICES: Sequence[tuple[str, str, Callable[[Any], Any], ErrorCode]] = (
     ("queue", "queue_id", _active_queue, ErrorCode.TICKET_QUEUE_NOT_FOUND),
     ("category", "category_id", _active_category, ErrorCode.TICKET_CATEGORY_NOT_FOUND),
+    ("type", "type_id", _active_type, ErrorCode.TICKET_TYPE_NOT_FOUND),
     ("customer", "customer_id", Customer.objects.hold, ErrorCode.CUSTOMER_NOT_FOUND),
     ("agent", "agent_login", _active_agent, ErrorCode.AGENT_NOT_FOUND),
 )

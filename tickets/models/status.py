@@ -107,17 +107,31 @@ class TicketSubstatus(models.Model):
         return f"{self.status} - {self.name}"
 
 
-@audited()
-class TicketCategory(models.Model):
-    """A category of tickets, as the company names it."""
-
+class _Named(models.Model):
     name = models.CharField(_("name"), max_length=100, unique=True)
     is_active = models.BooleanField(_("active"), default=True)
 
     class Meta:
-        verbose_name = _("category")
-        verbose_name_plural = _("categories")
+        abstract = True
         ordering = ["name", "id"]
 
     def __str__(self) -> str:
         return self.name
+
+
+@audited()
+class TicketCategory(_Named):
+    """A category of tickets, as the company names it."""
+
+    class Meta(_Named.Meta):
+        verbose_name = _("category")
+        verbose_name_plural = _("categories")
+
+
+@audited()
+class TicketType(_Named):
+    """A type of tickets, as the company names it: a question, a complaint, an order."""
+
+    class Meta(_Named.Meta):
+        verbose_name = _("type of tickets")
+        verbose_name_plural = _("types of tickets")

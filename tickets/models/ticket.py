@@ -15,7 +15,7 @@ from callcentre.core.scope import Lookups
 from callcentre.core.search import Words
 from telephony.models import Agent
 from tickets.models.customer import Customer
-from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus, full_name
+from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus, TicketType, full_name
 from tickets.models.ticket_queue import TicketQueue
 
 
@@ -30,6 +30,18 @@ class Source(models.TextChoices):
     MARKETPLACE_MESSAGE = "marketplace_message", _("marketplace: message")
     MARKETPLACE_DISPUTE = "marketplace_dispute", _("marketplace: dispute")
 
+
+class Priority(models.IntegerChoices):
+    """How urgent a ticket is. Tickets of a higher number come first."""
+
+    LOW = 1, pgettext_lazy("priority", "low")
+    NORMAL = 2, pgettext_lazy("priority", "normal")
+    HIGH = 3, pgettext_lazy("priority", "high")
+    URGENT = 4, pgettext_lazy("priority", "urgent")
+
+
+# As programs name them.
+PRIORITIES = {priority.name.lower(): priority for priority in Priority}
 
 MARKETPLACES = (Source.MARKETPLACE_MESSAGE, Source.MARKETPLACE_DISPUTE)
 # Sources of tickets to which an agent can reply.
@@ -62,6 +74,18 @@ class Ticket(models.Model):
         related_name="tickets",
         db_index=False,
         verbose_name=_("category"),
+    )
+    priority = models.SmallIntegerField(
+        _("priority"), choices=Priority, default=Priority.NORMAL, db_default=Priority.NORMAL
+    )
+    type = models.ForeignKey(
+        TicketType,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="tickets",
+        db_index=False,
+        verbose_name=pgettext_lazy("of a ticket", "type"),
     )
     status = models.ForeignKey(
         TicketStatus, models.PROTECT, related_name="tickets", db_index=False, verbose_name=_("status")
@@ -112,8 +136,21 @@ class Ticket(models.Model):
     targets_began_at = models.DateTimeField(null=True, editable=False)
     # Instants since then, in turn: when the ticket began to wait for the customer, and when that ended.
     waits = ArrayField(models.DateTimeField(), default=list, db_default=[], blank=True, editable=False)
-    # When the targets of the queue want a response and the end; NULL after a reply, and while the ticket waits for the
-    # customer. Without a reply the report wants the first response also if the customer was answered otherwise.
+    # The service level that matched when it last changed.
+    service_level = models.ForeignKey(
+        "tickets.ServiceLevel",
+        models.SET_NULL,
+        null=True,
+        related_name="tickets",
+        db_index=False,
+        editable=False,
+        verbose_name=_("service level"),
+    )
+    # Whether the first response, and the end, came in time; NULL before, and without a target.
+    first_response_met = models.BooleanField(null=True, editable=False)
+    resolution_met = models.BooleanField(null=True, editable=False)
+    # When the targets of the service level want a response and the end; NULL after a reply, and while the ticket waits
+    # for the customer. Without a reply the report wants the first response also if the customer was answered otherwise.
     response_due_at = models.DateTimeField(_("response due"), null=True, editable=False)
     resolution_due_at = models.DateTimeField(_("resolution due"), null=True, editable=False)
 
@@ -145,6 +182,8 @@ class Ticket(models.Model):
             ),
             models.Index(fields=["category", "-updated_at", "-id"], name="ticket_of_category"),
             models.Index(fields=["source", "-updated_at", "-id"], name="ticket_of_source"),
+            models.Index(fields=["priority", "-updated_at", "-id"], name="ticket_of_priority"),
+            models.Index(fields=["type", "-updated_at", "-id"], condition=Q(type__isnull=False), name="ticket_of_type"),
             models.Index(fields=["merged_into"], condition=Q(merged_into__isnull=False), name="ticket_merged_into"),
             models.Index(OpClass(Upper("sender"), "text_pattern_ops"), condition=~Q(sender=""), name="ticket_address"),
             models.Index(

@@ -8,7 +8,7 @@ from django.conf import settings
 from callcentre.core.errors import ErrorCode as E
 from callcentre.core.field_tables import Field, Kind
 from tickets.models.message import Message
-from tickets.models.ticket import Source
+from tickets.models.ticket import PRIORITIES, Source
 
 # The inputs: a new ticket, an edit.
 OPEN, EDIT = "open", "edit"
@@ -115,6 +115,20 @@ TICKET_FIELDS = (
     Field(
         name="connected_ids", wire="connected_ticket_ids", kind=Kind.INTEGERS, sentence="Connected tickets.",
         example=[4711], sql="t.connected_ids",
+    ),
+)  # fmt: skip
+_PRIORITY = " ".join(f"WHEN {rank.value} THEN '{name}'" for name, rank in PRIORITIES.items())
+# Of one ticket. A list of tickets has the keys that programs have always got.
+WHOLE_TICKET_FIELDS = (
+    *TICKET_FIELDS,
+    Field(
+        name="priority", kind=Kind.CHOICE, sentence="How urgent it is.", example="high",
+        sql=f"CASE t.priority {_PRIORITY} END", inputs=_BOTH, choices=tuple(PRIORITIES),
+        input_note="A new ticket without one is `normal`.",
+    ),
+    Field(
+        name="type_id", kind=Kind.ID, sentence="The type.", example=1, sql="t.type_id", unset=None, inputs=_BOTH,
+        input_note="An empty text: none.", errors=(E.TICKET_TYPE_NOT_FOUND,),
     ),
 )  # fmt: skip
 MESSAGE_FIELDS = (

@@ -15,7 +15,6 @@ from callcentre.core.audit import audited
 from callcentre.core.changes import TimestampedModel, languages
 from callcentre.core.encryption import EncryptedTextField
 from callcentre.core.html_field import CleanHtmlField
-from callcentre.core.opening_hours import WeeklyHours
 from callcentre.core.scope import Lookups
 from tickets.addresses import is_address
 from tickets.html import OWN_TEXT
@@ -77,7 +76,7 @@ class TicketQueueQuerySet(models.QuerySet["TicketQueue"]):
     secret=("imap_password", "smtp_password", "unlimited_senders"),
 )
 class TicketQueue(TimestampedModel):
-    """A queue of tickets of one kind, with its mail address, mailbox, signature and targets.
+    """A queue of tickets of one kind, with its mail address, mailbox and signature.
 
     Mail to `address` (read from the IMAP mailbox, or handed in) becomes tickets of the queue; replies are sent from
     it. A queue that is no longer wanted is made inactive, never deleted, because tickets are in it.
@@ -215,15 +214,6 @@ class TicketQueue(TimestampedModel):
         help_text=_("One address (shop@partner.example) or domain (partner.example) a line."),
     )
 
-    # Minutes within the opening hours; NULL is no target.
-    first_response_minutes = models.PositiveIntegerField(
-        _("response within min"),
-        null=True,
-        blank=True,
-        help_text=_("To the first message of a ticket, and to each later one that no agent has answered."),
-    )
-    resolution_minutes = models.PositiveIntegerField(_("resolution within min"), null=True, blank=True)
-
     objects = TicketQueueQuerySet.as_manager()
 
     class Meta:
@@ -294,10 +284,3 @@ class TicketQueue(TimestampedModel):
                 raise ValidationError({f"{name}_allows_plain": _("Choose TLS or no encryption, not both.")})
         if self.smtp_host and not self.address:
             raise ValidationError({"address": _("The SMTP server of a queue sends from the queue's own address.")})
-
-
-@audited(part_of="queue")
-class TicketQueueHours(WeeklyHours):
-    """Opening hours of a queue, for its targets. A queue without opening hours is always open."""
-
-    queue = models.ForeignKey(TicketQueue, models.CASCADE, related_name="opening_hours", verbose_name=_("queue"))

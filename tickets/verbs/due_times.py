@@ -3,6 +3,7 @@
 docs/tickets.md has the rules in a table.
 """
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,49 +13,86 @@ from django.db.models import Max, Min
 from callcentre.core.actor import SYSTEM, Actor
 from callcentre.core.errors import Conflict
 from callcentre.core.statements import Statement, rows_of
-from callcentre.core.times import zone
 from tickets.models.message import Message
+from tickets.models.service_level import LEVELS, ReadyLevel
 from tickets.models.status import TicketStatus, TicketSubstatus, full_name
 from tickets.models.ticket import REPLY_SOURCES, Ticket
-from tickets.models.working_time import add_working_time
+from tickets.models.vocabulary import FACTS
 from tickets.verbs.ticket_row import lock_ticket, log_ticket
 
-# Columns that the due times depend on.
-_FACTS = ("queue", "awaiting_since", "targets_began_at", "waits")
+# Columns that the due times depend on, and those by which a service level is chosen: all that conditions ask for.
+_DUE = frozenset({"awaiting_since", "targets_began_at", "waits", "first_agent_responded_at"})
+_FACTS = _DUE | {"closed_at"}
+_CHOOSING = frozenset(fact.changed or fact.column for fact in FACTS) | {"customer", "custom_fields"}
 
 
 def set_columns(ticket: Ticket, columns: dict[str, Any]) -> dict[str, Any]:
-    """Set the columns on the ticket, and return them together with the due times that follow from them."""
+    """Set the columns on the ticket. Return them with what follows: the level, the due times, whether they were met."""
     for name, value in columns.items():
         setattr(ticket, name, value)
-    if not any(name in columns for name in _FACTS):
+    is_new = ticket.pk is None
+    may_move = bool(columns) and (ticket.service_level_id is None or not _CHOOSING.isdisjoint(columns))
+    if not (is_new or may_move or _FACTS.intersection(columns)):
         return columns
-    found = due_times(ticket)
+    levels = LEVELS.get()
+    found: dict[str, Any] = {}
+    if may_move and (level_id := level_of(ticket, levels)) != ticket.service_level_id:
+        found["service_level_id"] = ticket.service_level_id = level_id
+    if found or is_new or _DUE.intersection(columns):
+        found |= due_times(ticket, levels)
+    level = _level(ticket, levels)
+    if "first_agent_responded_at" in columns:
+        minutes = level.first_response if level else None
+        responded_at = ticket.first_agent_responded_at
+        found["first_response_met"] = _is_met(ticket, level, ticket.created_at, minutes, responded_at)
+    if "closed_at" in columns:
+        minutes = level.resolution if level else None
+        found["resolution_met"] = _is_met(ticket, level, _began_at(ticket), minutes, ticket.closed_at)
     for name, value in found.items():
         setattr(ticket, name, value)
     return columns | found
 
 
-def due_times(ticket: Ticket) -> dict[str, datetime | None]:
+def level_of(ticket: Ticket, levels: Iterable[ReadyLevel]) -> int | None:
+    """Return the first service level whose conditions hold for the ticket."""
+    return next((level.pk for level in levels if level.matches(ticket)), None)
+
+
+def _is_met(
+    ticket: Ticket, level: ReadyLevel | None, start: datetime, minutes: int | None, end: datetime | None
+) -> bool | None:
+    """Return whether the end is within the target; None before, and without a target."""
+    if level is None or minutes is None or end is None:
+        return None
+    waits = [*ticket.waits, max(end, ticket.waits[-1])] if _is_paused(ticket) else ticket.waits
+    return level.working_time.add(start, minutes, _pauses(waits)) >= end
+
+
+def due_times(ticket: Ticket, levels: Iterable[ReadyLevel]) -> dict[str, datetime | None]:
     """Return when the response and the resolution are due. Nothing is due while the ticket waits for the customer."""
-    queue = ticket.queue
-    targets = (
-        # Without a reply the first response has a due time in the report, also if the customer was answered otherwise.
-        (
-            "response_due_at",
-            ticket.awaiting_since or (None if ticket.first_agent_responded_at else _began_at(ticket)),
-            queue.first_response_minutes,
-        ),
-        ("resolution_due_at", _began_at(ticket), queue.resolution_minutes),
-    )
-    running = [(name, start, minutes) for name, start, minutes in targets if start and minutes is not None]
-    found: dict[str, datetime | None] = {name: None for name, _start, _minutes in targets}
-    if running and not _is_paused(ticket):
-        hours = list(queue.opening_hours.values_list("weekday", "opens_at", "closes_at"))
-        pauses = list(zip(ticket.waits[::2], ticket.waits[1::2], strict=True))
-        for name, start, minutes in running:
-            found[name] = add_working_time(start, minutes, hours, zone(), pauses)
-    return found
+    level = _level(ticket, levels)
+    if level is None or _is_paused(ticket):
+        return {"response_due_at": None, "resolution_due_at": None}
+    # Without a reply the first response has a due time in the report, also if the customer was answered otherwise.
+    is_first = ticket.first_agent_responded_at is None
+    response_from = ticket.awaiting_since or (_began_at(ticket) if is_first else None)
+    response = level.first_response if is_first else level.next_response
+    pauses = _pauses(ticket.waits)
+    return {
+        name: level.working_time.add(start, minutes, pauses) if start and minutes is not None else None
+        for name, start, minutes in (
+            ("response_due_at", response_from, response),
+            ("resolution_due_at", _began_at(ticket), level.resolution),
+        )
+    }
+
+
+def _level(ticket: Ticket, levels: Iterable[ReadyLevel]) -> ReadyLevel | None:
+    return next((level for level in levels if level.pk == ticket.service_level_id), None)
+
+
+def _pauses(waits: Sequence[datetime]) -> list[tuple[datetime, datetime]]:
+    return list(zip(waits[::2], waits[1::2], strict=False))
 
 
 def after_status(ticket: Ticket, status: TicketStatus, now: datetime) -> dict[str, Any]:

@@ -10,10 +10,12 @@ from django.utils import timezone
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from tickets import events
+from tickets.models.automation import Happening
 from tickets.models.customer import Customer
 from tickets.models.message import Message
 from tickets.models.rules import check_not_merged
 from tickets.models.ticket import Ticket
+from tickets.verbs.automation import EVERYTHING, after_change
 from tickets.verbs.due_times import (
     Kind,
     awaited_after_merge,
@@ -128,6 +130,8 @@ def split_ticket(ticket: Ticket, actor: Actor, messages: Sequence[int], subject:
             subject=subject or ticket.subject,
             queue=ticket.queue,
             category=ticket.category,
+            type=ticket.type,
+            priority=ticket.priority,
             status=status_of_kind(Kind.NEW),
             agent=ticket.agent,
             **origin_of(moved, ticket),
@@ -146,6 +150,7 @@ def split_ticket(ticket: Ticket, actor: Actor, messages: Sequence[int], subject:
         log_ticket(ticket, actor, "split", {"split": [None, other.pk], **changes})
         log_ticket(other, actor, "create", {"split_from": [None, ticket.pk]})
         events.ticket_created(other)
+        after_change(other, Happening.OPENED, EVERYTHING)
         events.ticket_updated(ticket)
     return other
 

@@ -1,106 +1,48 @@
 """The verbs of a conversation: a reply to the customer, a message from the customer, a comment for other agents.
 
-Each verb locks the ticket. In one transaction it writes the message, changes the status, attaches files and records
-the events; or it raises all faults and changes nothing.
+Each verb locks the ticket. In one transaction it writes the message and what follows from it (`conversation.py`), and
+runs the rules; or it raises all faults and changes nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec
 
 from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
-from callcentre.core.enqueue import enqueue
-from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
+from callcentre.core.errors import Fault, Invalid, check_lines
 from tickets import events
-from tickets.addresses import check_addresses
-from tickets.mail_ids import new_header_id
-from tickets.models.dispatch import Dispatch
-from tickets.models.file import StoredFile
+from tickets.models.automation import Happening
 from tickets.models.message import Message
-from tickets.models.participants import recipients_of
-from tickets.models.rules import active_agent, check_body, check_not_merged, cleaned
-from tickets.models.ticket import MARKETPLACES, REPLY_SOURCES, Source, Ticket
-from tickets.verbs.attachments import attach, lock_unused_files
-from tickets.verbs.due_times import Kind, after_reply, change_status, end_target, set_columns, status_of_kind
-from tickets.verbs.ticket_row import lock_ticket, save_ticket
+from tickets.models.rules import check_body, cleaned
+from tickets.models.ticket import Ticket
+from tickets.verbs import conversation
+from tickets.verbs.automation import after_change, changed_by
+from tickets.verbs.conversation import check_date, write
+from tickets.verbs.due_times import Kind, change_status, status_of_kind
+from tickets.verbs.ticket_row import lock_ticket
+
+P = ParamSpec("P")
 
 
-def reply_to(
-    ticket: Ticket,
-    actor: Actor,
-    faults: Sequence[Fault] = (),
-    *,
-    agent_login: str = "",
-    body: str = "",
-    body_type: str = Message.BodyType.HTML,
-    at: datetime | None = None,
-    attachments: Sequence[str] = (),
-    recipients: Sequence[str] = (),
-    copies: Sequence[str] = (),
-    may_be_mail: bool = False,
-) -> Message:
-    """Write an agent's reply to the customer, which a worker then sends to `recipients` (default: `recipients_of`).
+def _with_rules(write_message: Callable[P, Message], happening: Happening) -> Callable[P, Message]:
+    """Return the verb that writes a message and runs the rules."""
 
-    With `may_be_mail` the reply to a ticket that came by phone, SMS, chat or form is a mail. A ticket that is new or in
-    progress waits for the customer from then on. The first reply is its first response.
-    """
-    faults, kept = list(faults), cleaned(body, body_type)
-    with transaction.atomic():
-        ticket, now = lock_ticket(ticket), timezone.now()
-        agent = active_agent(agent_login, faults)
-        _check_ticket(ticket, at, now, faults)
-        faults += check_body(body, kept, body_type)
-        is_mail = ticket.source == Source.EMAIL or (may_be_mail and ticket.source not in MARKETPLACES)
-        if ticket.source not in REPLY_SOURCES and not is_mail:
-            faults.append(Fault(ErrorCode.REPLY_UNSUPPORTED, params={"source": ticket.source}))
-        elif ticket.source in MARKETPLACES and body_type != Message.BodyType.PLAIN:
-            faults.append(Fault(ErrorCode.PLAIN_ONLY, "body_type", {"source": ticket.source}))
-        to = list(recipients) or recipients_of(ticket)
-        if is_mail and not to:
-            faults.append(Fault(ErrorCode.RECIPIENT_UNKNOWN))
-        faults += check_addresses(recipients, "recipients") + check_addresses(copies, "copies")
-        files = lock_unused_files(actor, attachments, faults)
-        if faults:
-            raise Invalid(faults)
-        columns: dict[str, Any] = {}
-        system_comment = ""
-        # A given time has minutes only, so it can lie before the creation.
-        at = max(at or now, ticket.created_at)
-        if ticket.status.meaning.is_open:
-            columns, system_comment = change_status(ticket, status_of_kind(Kind.WAITING_FOR_CUSTOMER), None, now)
-        if ticket.first_agent_responded_at is None:
-            columns["first_agent_responded_at"] = at
-        columns |= after_reply(ticket, at)
-        message = _write(
-            ticket,
-            now,
-            columns,
-            files,
-            type=Message.Type.REPLY,
-            agent=agent,
-            author_name=agent.full_name if agent else "",
-            body=kept,
-            body_type=body_type,
-            system_comment=system_comment,
-            created_at=at,
-        )
-        _queue(message, to, copies, now)
-        events.agent_responded(ticket, agent_login, message_id=message.pk)
-        if system_comment:
-            events.ticket_updated(ticket)
-    return message
+    @wraps(write_message)
+    def verb(*args: P.args, **kwargs: P.kwargs) -> Message:
+        with transaction.atomic():
+            message = write_message(*args, **kwargs)
+            after_change(message.ticket, happening, changed_by(message))
+        return message
+
+    return verb
 
 
-def send_acknowledgement(ticket: Ticket, text: str) -> Message:
-    """Tell the customer automatically that the mail has arrived. Status and due times stay as they are."""
-    with transaction.atomic():
-        ticket, now = lock_ticket(ticket), timezone.now()
-        message = _write(ticket, now, {}, [], type=Message.Type.REPLY, body=text, is_automatic=True, created_at=now)
-        _queue(message, recipients_of(ticket), [], now)
-    return message
+reply_to = _with_rules(conversation.reply_to, Happening.REPLIED)
+comment_on = _with_rules(conversation.comment_on, Happening.COMMENTED)
 
 
 def receive_message(
@@ -133,7 +75,7 @@ def receive_message(
                 transaction.set_rollback(True)
                 ticket = ticket.merged_into
                 continue
-            _check_date(at, began_at, now, faults)
+            check_date(at, began_at, now, faults)
             faults += [] if may_be_empty else check_body(body, kept, body_type)
             faults += check_lines(from_name=from_name)
             if faults:
@@ -144,7 +86,7 @@ def receive_message(
                 columns, system_comment = change_status(ticket, status_of_kind(Kind.NEW), None, now)
                 if "targets_began_at" in columns or ticket.awaiting_since is None:
                     columns["awaiting_since"] = created_at
-            message = _write(
+            message = write(
                 ticket,
                 now,
                 columns,
@@ -164,83 +106,6 @@ def receive_message(
             events.message_received(ticket, message_id=message.pk)
             if system_comment:
                 events.ticket_updated(ticket)
+            if not is_automatic:
+                after_change(ticket, Happening.RECEIVED, changed_by(message))
             return message
-
-
-def comment_on(
-    ticket: Ticket,
-    actor: Actor,
-    faults: Sequence[Fault] = (),
-    *,
-    agent_login: str = "",
-    text: str = "",
-    text_type: str = Message.BodyType.HTML,
-    attachments: Sequence[str] = (),
-    is_answer: bool = False,
-) -> Message:
-    """Add an agent's comment for other agents. The status stays.
-
-    A comment that `is_answer` says what the customer was told another way; it ends the response target.
-    """
-    faults, kept = list(faults), cleaned(text, text_type)
-    with transaction.atomic():
-        ticket, now = lock_ticket(ticket), timezone.now()
-        agent = active_agent(agent_login, faults)
-        faults += check_not_merged(ticket)
-        faults += check_body(text, kept, text_type, "comment")
-        files = lock_unused_files(actor, attachments, faults)
-        if faults:
-            raise Invalid(faults)
-        message = _write(
-            ticket,
-            now,
-            {},
-            files,
-            type=Message.Type.COMMENT,
-            agent=agent,
-            author_name=agent.full_name if agent else actor.name,
-            comment=kept,
-            body_type=text_type,
-            is_answer=is_answer,
-            created_at=now,
-        )
-        if is_answer:
-            end_target(ticket, actor, "comment", now)
-        events.ticket_commented(ticket, agent_login, message_id=message.pk)
-    return message
-
-
-def _write(
-    ticket: Ticket, now: datetime, columns: dict[str, Any], files: Sequence[StoredFile], **values: Any
-) -> Message:
-    message = Message.objects.create(ticket=ticket, attachments=[file.token for file in files], **values)
-    if files:
-        attach(message, files)
-    save_ticket(ticket, set_columns(ticket, columns), now)
-    return message
-
-
-def _queue(message: Message, recipients: Sequence[str], copies: Sequence[str], now: datetime) -> None:
-    """Queue the message for a worker, which sends it to the marketplace that the ticket came from, or by mail."""
-    source = message.ticket.source if message.ticket.source in MARKETPLACES else Source.EMAIL
-    dispatch = Dispatch.objects.create(
-        message=message,
-        source=source,
-        recipients=list(recipients),
-        copies=list(copies),
-        header_id=new_header_id(message) if source == Source.EMAIL else "",
-        queued_at=now,
-        next_attempt_at=now,
-    )
-    enqueue("tickets.dispatch", dispatch.pk)
-
-
-def _check_ticket(ticket: Ticket, at: datetime | None, now: datetime, faults: list[Fault]) -> None:
-    faults += check_not_merged(ticket)
-    _check_date(at, ticket.created_at, now, faults)
-
-
-def _check_date(at: datetime | None, began_at: datetime, now: datetime, faults: list[Fault]) -> None:
-    # A given time has minutes only, so the minute of the creation is valid.
-    if at is not None and not began_at.replace(second=0, microsecond=0) <= at <= now:
-        faults.append(Fault(ErrorCode.DATE_OUTSIDE, "at"))

@@ -49,7 +49,7 @@ def mark_stored(instance: Model, pk: int) -> None:
 
 
 _MERGES = 7_311
-_JOINED = ("status", "substatus", "queue", "agent", "customer")
+_JOINED = ("status", "substatus", "queue", "category", "type", "agent", "customer")
 
 
 def lock_ticket(ticket: Ticket) -> Ticket:

@@ -9,19 +9,22 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
-from callcentre.core.changes import change_columns, differences
+from callcentre.core.changes import change_columns
 from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
 from tickets import events
 from tickets.addresses import read_sender
 from tickets.models import custom_field, rules
+from tickets.models.automation import Happening
 from tickets.models.custom_field import CustomField
 from tickets.models.file import StoredFile
 from tickets.models.message import Message
-from tickets.models.ticket import Source, Ticket
+from tickets.models.ticket import PRIORITIES, Priority, Source, Ticket
 from tickets.models.ticket_queue import TicketQueue
 from tickets.verbs.attachments import attach, lock_unused_files
-from tickets.verbs.due_times import Kind, after_status, change_status, set_columns, status_of_kind
-from tickets.verbs.ticket_row import RowInsert, add_system_comment, lock_ticket, log_ticket, mark_stored, save_ticket
+from tickets.verbs.automation import EVERYTHING, after_change
+from tickets.verbs.due_times import Kind, after_status, set_columns, status_of_kind
+from tickets.verbs.edits import edit
+from tickets.verbs.ticket_row import RowInsert, lock_ticket, log_ticket, mark_stored, save_ticket
 from tickets.verbs.unknown_customers import customer_of_sender
 
 _TICKET = RowInsert("ticket", Ticket)
@@ -50,6 +53,7 @@ def open_ticket(
     files: Sequence[StoredFile] = (),
     custom_fields: Mapping[str, Any] | None = None,
     tags: Sequence[str] = (),
+    priority: str = "",
     at: datetime | None = None,
     quoted: str = "",
     is_automatic: bool = False,
@@ -60,9 +64,10 @@ def open_ticket(
 ) -> Message:
     """Open a ticket with its first message, from the customer or entered by an agent. Return the message. Send no mail.
 
-    `chosen` is agent_login, customer_id, queue_id, category_id, status_id, substatus_id. A caller that has read the
-    queue gives it as `queue` instead. Defaults are the first active queue, the first status of new tickets, and the
-    customer with the sender's address; with `may_create_customer` that may be a new one, if the settings say so.
+    `chosen` is agent_login, customer_id, queue_id, category_id, type_id, status_id, substatus_id. A caller that has
+    read the queue gives it as `queue` instead. Defaults are the first active queue, the first status of new tickets,
+    and the customer with the sender's address; with `may_create_customer` that may be a new one, if the settings say
+    so.
     """
     faults = list(faults)
     kept, quoted = rules.cleaned(body, body_type), rules.cleaned(quoted, body_type)
@@ -80,6 +85,7 @@ def open_ticket(
             source=source,
             custom_fields=custom_fields or {},
             tags=tags,
+            priority=priority,
             at=at,
             may_be_any_sender=may_be_empty,
             may_create_customer=may_create_customer,
@@ -102,6 +108,8 @@ def open_ticket(
         _add(ticket, message, actor)
         if files:
             attach(message, files)
+        if not is_automatic:
+            after_change(ticket, Happening.OPENED, EVERYTHING)
     return message
 
 
@@ -123,6 +131,7 @@ def open_unwritten_ticket(
         ticket.save(force_insert=True)
         log_ticket(ticket, actor, "create", {})
         events.ticket_created(ticket)
+        after_change(ticket, Happening.OPENED, EVERYTHING)
     return ticket
 
 
@@ -137,6 +146,7 @@ def _new_ticket(
     source: str,
     custom_fields: Mapping[str, Any] = MappingProxyType({}),
     tags: Sequence[str] = (),
+    priority: str = "",
     at: datetime | None = None,
     may_be_any_sender: bool = False,
     may_create_customer: bool = False,
@@ -155,6 +165,8 @@ def _new_ticket(
     faults += check_lines(subject=subject)
     faults += rules.check_sender(sender, source, may_be_any=may_be_any_sender)
     faults += check_lines(sender_name=sender_name)
+    if queue is not None and choice.status is not None and choice.status.kind == Kind.CLOSED:
+        faults += custom_field.check_required(values, queue.pk)
     if faults or queue is None:
         raise Invalid(faults)
     sender, sender_name = read_sender(sender, sender_name)
@@ -171,6 +183,8 @@ def _new_ticket(
         source=source,
         queue=queue,
         category=choice.category,
+        type=choice.type,
+        priority=PRIORITIES.get(priority, Priority.NORMAL),
         status=status,
         substatus=choice.substatus,
         agent=choice.agent,
@@ -185,7 +199,8 @@ def _new_ticket(
         closed_by=choice.agent if is_closed else None,
     )
     waiting = after_status(ticket, status, created_at) if not is_closed else {}
-    set_columns(ticket, {"awaiting_since": created_at, **waiting})
+    ending = {"closed_at": now} if is_closed else {}
+    set_columns(ticket, {"awaiting_since": created_at, **waiting, **ending})
     return ticket
 
 
@@ -198,52 +213,13 @@ def _add(ticket: Ticket, message: Message, actor: Actor) -> None:
     mark_stored(message, message_id)
 
 
-def edit_ticket(
-    ticket: Ticket,
-    actor: Actor,
-    faults: Sequence[Fault] = (),
-    *,
-    subject: str | None = None,
-    sender: str | None = None,
-    tags: Sequence[str] | None = None,
-    custom_fields: Mapping[str, Any] | None = None,
-    **chosen: Any,
-) -> bool:
-    """Change the given fields; `chosen` is explained at `rules.choose`. A change of status leaves a system comment.
-
-    A new sender also sets the sender's name, and the customer if the ticket has none. Return whether anything changed.
-    """
-    faults = list(faults)
+def edit_ticket(ticket: Ticket, actor: Actor, faults: Sequence[Fault] = (), **values: Any) -> set[str]:
+    """Change a ticket as `edits.edit` says, and run the rules. Return the names of the changed columns."""
     with transaction.atomic():
-        ticket, now = lock_ticket(ticket), timezone.now()
-        faults += rules.check_subject(subject)
-        origin = _read_origin(ticket, sender, faults)
-        before = ticket.full_status_name
-        faults += rules.check_not_merged(ticket)
-        choice = rules.choose(chosen, ticket, faults)
-        values, wrong = custom_field.read(CustomField.Owner.TICKET, custom_fields or {}, ticket.custom_fields)
-        if faults := faults + wrong:
-            raise Invalid(faults)
-        assert choice.status is not None
-        if origin and "customer_id" not in chosen:
-            choice.customer = choice.customer or rules.customer_of(origin["sender"])
-        tags = None if tags is None else list(dict.fromkeys(tags))
-        given = {"subject": subject, **origin, "tags": tags, "custom_fields": values}
-        after: dict[str, Any] = {name: getattr(choice, name) for name in ("queue", "category", "agent", "customer")}
-        after |= {name: value for name, value in given.items() if value is not None}
-        history = differences(ticket, after)
-        columns = set_columns(ticket, {name: after[name] for name in history})
-        moved, comment = change_status(ticket, choice.status, choice.substatus, now)
-        moved = set_columns(ticket, moved)
-        if not history and not comment:
-            return False
-        save_ticket(ticket, columns | moved, now)
-        if comment:
-            add_system_comment(ticket, comment, now)
-            history["status"] = [before, ticket.full_status_name]
-        log_ticket(ticket, actor, "edit", history)
-        events.ticket_updated(ticket)
-        return True
+        ticket, columns = edit(ticket, actor, faults, **values)
+        if columns:
+            after_change(ticket, Happening.CHANGED, columns)
+    return columns
 
 
 def connect_tickets(one: Ticket, other: Ticket, actor: Actor) -> None:
@@ -258,13 +234,3 @@ def connect_tickets(one: Ticket, other: Ticket, actor: Actor) -> None:
                 save_ticket(here, {"connected_ids": [*here.connected_ids, there.pk]}, now)
                 log_ticket(here, actor, "connect", {"connected": [None, there.pk]})
                 events.ticket_updated(here)
-
-
-def _read_origin(ticket: Ticket, sender: str | None, faults: list[Fault]) -> dict[str, str]:
-    """Return the columns that a new sender sets, and add its faults. The unchanged sender is not checked again."""
-    if sender is None or sender == ticket.sender:
-        return {}
-    faults += rules.check_sender(sender, ticket.source)
-    address, name = read_sender(sender)
-    is_same = address.lower() == ticket.sender.lower()
-    return {"sender": address, "sender_name": name or (ticket.sender_name if is_same else "")}

@@ -107,7 +107,6 @@ class EventAdmin(EventLogAdmin):
     list_display_links = ("date", "event_id")
     list_filter = (("action", ChoicesDropdownFilter), EventDates)
     fields = ("action_name", "subject", "date", "event_id", "id", "body")
-    readonly_fields = fields
     change_form_outer_after_template = "admin/webhooks/deliveries.html"
 
     date = column(lambda event: _moment(event.created_at), description=_("date"))
@@ -187,7 +186,6 @@ class DeliveryAdmin(EventLogAdmin):
     actions_detail = ("resend",)
     has_resend_permission = needs("webhooks.change_webhook")
     fields = ("event_link", "subject", "webhook_link", "state", "attempt_count", "next_attempt", "finished")
-    readonly_fields = fields
     change_form_outer_after_template = "admin/webhooks/attempts.html"
 
     action = column(lambda delivery: getattr(_related(delivery, "event"), "action", ""), description=_("action"))
@@ -279,7 +277,6 @@ class AttemptAdmin(EventLogAdmin):
     list_display_links = ("time",)
     list_filter = (("webhook", AutocompleteSelectFilter), OutcomeFilter, AttemptDates)
     fields = ("time", "delivery_link", "webhook_link", "came_back", "milliseconds", "answer_shown")
-    readonly_fields = fields
 
     time = column(lambda attempt: _moment(attempt.started_at), description=_("time"))
     came_back = column(lambda attempt: attempt.came_back, description=_("what came back"))
@@ -332,7 +329,6 @@ class ResendAdmin(ReadOnlyAdmin):
         "created_at",
         "finished_at",
     )
-    readonly_fields = fields
     change_form_outer_before_template = "admin/webhooks/resend.html"
 
     class Media:

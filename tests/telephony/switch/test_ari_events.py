@@ -53,21 +53,21 @@ def told(*messages: bytes) -> list[Any]:
     return [event for one in messages if (event := interpreter.event(one))]
 
 
-def test_a_channel_of_ours_that_enters_the_application_was_picked_up() -> None:
+def test_a_channel_of_ours_that_enters_the_application_was_picked_up():
     (event,) = told(message("StasisStart", args=["agent"], channel=CHANNEL))
 
     assert isinstance(event, Up)
     assert event.channel_id == "callcentre-1-1"
 
 
-def test_another_channel_that_enters_is_a_caller() -> None:
+def test_another_channel_that_enters_is_a_caller():
     (event,) = told(message("StasisStart", args=[], channel=CHANNEL | {"id": "1763631965.12"}))
 
     assert isinstance(event, Arrived)
     assert (event.channel_id, event.caller, event.dialled) == ("1763631965.12", "+31205559400", "s")
 
 
-def test_ringing_is_reported_once_in_any_order() -> None:
+def test_ringing_is_reported_once_in_any_order():
     changed = message("ChannelStateChange", channel=CHANNEL | {"state": "Ringing"})
     dialled = message("Dial", dialstatus="RINGING", forward="", dialstring="100", peer=CHANNEL)
 
@@ -76,7 +76,7 @@ def test_ringing_is_reported_once_in_any_order() -> None:
         assert isinstance(event, Ringing)
 
 
-def test_early_media_is_ringing() -> None:
+def test_early_media_is_ringing():
     early = message("Dial", dialstatus="PROGRESS", forward="", dialstring="100", peer=CHANNEL)
 
     (event,) = told(early, message("Dial", dialstatus="RINGING", forward="", dialstring="100", peer=CHANNEL))
@@ -97,7 +97,7 @@ def test_early_media_is_ringing() -> None:
         ("SomethingNew", {}),
     ],
 )
-def test_irrelevant_messages_give_no_event(kind: str, content: dict[str, Any]) -> None:
+def test_irrelevant_messages_give_no_event(kind, content):
     assert told(message(kind, **content)) == []
 
 
@@ -109,7 +109,7 @@ def test_irrelevant_messages_give_no_event(kind: str, content: dict[str, Any]) -
         ({"cause": 0, "cause_txt": "Unknown"}, 0, ""),
     ],
 )
-def test_the_end_has_a_cause_and_perhaps_a_technical_one(content: dict[str, Any], cause: int, tech_cause: str) -> None:
+def test_the_end_has_a_cause_and_perhaps_a_technical_one(content, cause, tech_cause):
     (event,) = told(message("ChannelDestroyed", channel=CHANNEL, **content))
 
     assert isinstance(event, Ended)
@@ -117,7 +117,7 @@ def test_the_end_has_a_cause_and_perhaps_a_technical_one(content: dict[str, Any]
 
 
 @pytest.mark.parametrize(("status", "is_gone"), [("Removed", True), ("NonQualified", False), ("Reachable", False)])
-def test_a_contact_that_is_removed_is_a_registration_that_ended(status: str, is_gone: bool) -> None:
+def test_a_contact_that_is_removed_is_a_registration_that_ended(status, is_gone):
     contact = {"uri": "sip:104@127.0.0.1:58538", "contact_status": status, "aor": "104", "roundtrip_usec": "0"}
     endpoint = {"technology": "PJSIP", "resource": "104", "state": "offline", "channel_ids": ["callcentre-line-1"]}
 
@@ -126,7 +126,7 @@ def test_a_contact_that_is_removed_is_a_registration_that_ended(status: str, is_
     assert [event.number for event in found if isinstance(event, Unregistered)] == (["104"] if is_gone else [])
 
 
-def test_a_message_is_cut_off_by_a_hang_up_or_has_failed() -> None:
+def test_a_message_is_cut_off_by_a_hang_up_or_has_failed():
     """A hang-up during the message is reported as the end of the channel alone."""
     leaving = message("ChannelHangupRequest", channel=CHANNEL)
     playback = {"id": "1", "target_uri": f"channel:{CHANNEL['id']}", "state": "failed"}
@@ -137,8 +137,8 @@ def test_a_message_is_cut_off_by_a_hang_up_or_has_failed() -> None:
     assert [type(event) for event in told(finished, leaving, destroyed)] == [Played, Ended]
 
 
-def test_a_key_that_is_reported_twice_was_pressed_once() -> None:
-    def pressed(second: int) -> bytes:
+def test_a_key_that_is_reported_twice_was_pressed_once():
+    def pressed(second):
         timestamp = f"2026-11-20T09:47:{second}.016+0000"
         return message("ChannelDtmfReceived", digit="5", duration_ms=100, channel=CHANNEL, timestamp=timestamp)
 
@@ -147,7 +147,7 @@ def test_a_key_that_is_reported_twice_was_pressed_once() -> None:
     assert [(type(event), event.key) for event in events] == [(KeyPressed, "5")] * 2
 
 
-def test_recordings_end_or_fail() -> None:
+def test_recordings_end_or_fail():
     recording = {"name": "17.4", "format": "wav", "state": "done", "target_uri": "bridge:callcentre-1", "duration": 7}
     failed = {
         "name": "17.5",
@@ -166,12 +166,12 @@ def test_recordings_end_or_fail() -> None:
     assert (broken.name, broken.seconds, broken.is_failed) == ("17.5", 0, True)
 
 
-def test_a_replaced_listener_gets_an_event() -> None:
+def test_a_replaced_listener_gets_an_event():
     assert told(message("ApplicationReplaced")) == [Replaced()]
 
 
-def test_irrelevant_messages_are_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(content: bytes) -> None:
+def test_irrelevant_messages_are_not_parsed(monkeypatch):
+    def refuse(content):
         raise AssertionError(content)
 
     monkeypatch.setattr("telephony.switch.ari_events.orjson.loads", refuse)
@@ -179,7 +179,7 @@ def test_irrelevant_messages_are_not_parsed(monkeypatch: pytest.MonkeyPatch) -> 
     assert told(message("ChannelVarset", variable="X"), b'{\n  "type": "ChannelVarset",\n  "cha') == []
 
 
-def test_a_message_is_understood_however_it_is_laid_out() -> None:
+def test_a_message_is_understood_however_it_is_laid_out():
     content = {"channel": CHANNEL, "cause": 17, **ENVELOPE, "type": "ChannelDestroyed"}
     last = json.dumps(content, indent=2).encode()
     nested = json.dumps({"channel": CHANNEL | {"type": "ChannelVarset"}, **content}).encode()
@@ -193,14 +193,14 @@ def test_a_message_is_understood_however_it_is_laid_out() -> None:
     "broken",
     [b"", b"{", b"[]", b'"x"', b'{"type":"ChannelDestroyed"}', b'{"type":"StasisStart","channel":null}', b"\xff"],
 )
-def test_a_malformed_message_is_ignored_and_logged(broken: bytes, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_malformed_message_is_ignored_and_logged(broken, caplog):
     with caplog.at_level(logging.WARNING):
         assert told(broken, message("ApplicationReplaced")) == [Replaced()]
 
     assert "was not understood" in caplog.text
 
 
-def test_the_memory_of_events_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_memory_of_events_is_limited(monkeypatch):
     monkeypatch.setattr(ari_events, "REMEMBERED", 3)
     ends = [message("ChannelDestroyed", cause=16, channel=CHANNEL | {"id": f"callcentre-{n}-1"}) for n in range(5)]
 

@@ -3,7 +3,6 @@
 import logging
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,12 +22,11 @@ from telephony.switch.base import (
 )
 from tests.telephony.switch.ari_causes import CAUSES
 from tests.telephony.switch.ari_routes import ROUTES
-from tests.telephony.switch.ari_server import AriServer
-from tests.telephony.switch.harness import Line, Listener, Pair, asked, wait_for
+from tests.telephony.switch.harness import Listener, asked, wait_for
 
 
 @pytest.fixture
-def line(both: Pair) -> Line:
+def line(both):
     return both[0]
 
 
@@ -36,7 +34,7 @@ def line(both: Pair) -> Line:
 
 
 @pytest.mark.parametrize("status", sorted(CAUSES))
-def test_the_cause_of_each_sip_status(line: Line, status: int) -> None:
+def test_the_cause_of_each_sip_status(line, status):
     line.switch.call_number("callcentre-1-1", f"+31205559{status}", presented="", ring_seconds=20)
 
     ended = line.told(Ended, channel_id="callcentre-1-1")
@@ -44,21 +42,21 @@ def test_the_cause_of_each_sip_status(line: Line, status: int) -> None:
     assert line.listener.of(Up) == []
 
 
-def test_a_dead_phone_is_given_up_after_the_ringing_time(line: Line) -> None:
+def test_a_dead_phone_is_given_up_after_the_ringing_time(line):
     channel_id = line.agent("109", ring_seconds=1)
 
     ended = line.told(Ended, channel_id=channel_id)
     assert (ended.cause, ended.tech_cause) == (19, "480")
 
 
-def test_early_media_is_ringing(line: Line) -> None:
+def test_early_media_is_ringing(line):
     line.switch.call_number("callcentre-1-1", "+48600100183", presented="", ring_seconds=20)
 
     line.up("callcentre-1-1")
     assert len(line.listener.of(Ringing)) == 1
 
 
-def test_the_cause_is_normal_in_a_bridge_and_unknown_outside(line: Line, server: AriServer) -> None:
+def test_the_cause_is_normal_in_a_bridge_and_unknown_outside(line, server):
     agent, customer, other = line.agent(), line.customer(), line.customer()
     line.up(agent, customer, other)
     line.switch.join("callcentre-1", [agent, customer])
@@ -70,7 +68,7 @@ def test_the_cause_is_normal_in_a_bridge_and_unknown_outside(line: Line, server:
     assert line.told(Ended, channel_id=other).cause == 0
 
 
-def test_a_phone_picked_up_without_a_listener_is_gone_afterwards(line: Line, server: AriServer) -> None:
+def test_a_phone_picked_up_without_a_listener_is_gone_afterwards(line, server):
     channel_id = line.customer("rings")
     line.told(Ringing, channel_id=channel_id)
     server.cut()
@@ -88,7 +86,7 @@ def test_a_phone_picked_up_without_a_listener_is_gone_afterwards(line: Line, ser
 # Requests
 
 
-def test_a_call_is_originated_into_our_application_with_its_parameters(line: Line, server: AriServer) -> None:
+def test_a_call_is_originated_into_our_application_with_its_parameters(line, server):
     line.switch.call_number("callcentre-7-1", "+48600100200", presented="+48221002003", ring_seconds=45)
     line.switch.call_agent("callcentre-7-2", "101", presented='"O\'Neil" <1>,2', ring_seconds=30)
 
@@ -119,7 +117,7 @@ def test_a_call_is_originated_into_our_application_with_its_parameters(line: Lin
         *(("call_agent", one) for one in ("", "101@trunk", "101/102", "101&PJSIP/102")),
     ],
 )
-def test_no_number_leads_elsewhere(line: Line, server: AriServer, command: str, number: str) -> None:
+def test_no_number_leads_elsewhere(line, server, command, number):
     with pytest.raises(SwitchError) as refused:
         getattr(line.switch, command)("callcentre-1-1", number, presented="", ring_seconds=20)
 
@@ -127,16 +125,14 @@ def test_no_number_leads_elsewhere(line: Line, server: AriServer, command: str, 
     assert "POST channels" not in asked(server, "channels")
 
 
-def test_an_unknown_trunk_is_refused(line: Line, settings: Any) -> None:
+def test_an_unknown_trunk_is_refused(line, settings):
     settings.TRUNK = "elsewhere"
 
     with pytest.raises(SwitchError, match="500: Allocation failed"):
         line.customer()
 
 
-def test_a_call_without_an_answer_is_not_requested_again(
-    line: Line, server: AriServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_call_without_an_answer_is_not_requested_again(line, server, monkeypatch):
     monkeypatch.setattr(ari, "TIMEOUTS_SECONDS", (2.0, 0.2))
     server.is_mute = True
 
@@ -150,9 +146,7 @@ def test_a_call_without_an_answer_is_not_requested_again(
     assert line.switch.channels() == [Channel("callcentre-1-1", is_up=True)]
 
 
-def test_a_connection_that_was_idle_is_not_used_for_a_call(
-    line: Line, server: AriServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_connection_that_was_idle_is_not_used_for_a_call(line, server, monkeypatch):
     line.agent("101")
     monkeypatch.setattr(ari, "IDLE_SECONDS", 0.0)
     # Asterisk closes idle connections like this.
@@ -163,7 +157,7 @@ def test_a_connection_that_was_idle_is_not_used_for_a_call(
     assert asked(server, "channels").count("POST channels") == 2
 
 
-def test_a_wrong_password_is_refused(server: AriServer, settings: Any) -> None:
+def test_a_wrong_password_is_refused(server, settings):
     settings.ARI_PASSWORD = "wrong"
     switch = AsteriskSwitch()
 
@@ -174,7 +168,7 @@ def test_a_wrong_password_is_refused(server: AriServer, settings: Any) -> None:
     listener.stop()
 
 
-def test_a_stream_without_an_application_is_refused(server: AriServer, settings: Any) -> None:
+def test_a_stream_without_an_application_is_refused(server, settings):
     settings.ARI_APP = ""
     listener = Listener(AsteriskSwitch())
 
@@ -185,7 +179,7 @@ def test_a_stream_without_an_application_is_refused(server: AriServer, settings:
 # Callers
 
 
-def test_the_number_may_be_said_by_the_dialplan(line: Line, server: AriServer) -> None:
+def test_the_number_may_be_said_by_the_dialplan(line, server):
     server.pbx.call_in("+48600100300", "s", "callcentre", "48221002003")
     server.pbx.call_in("", "48221002004", "callcentre", "inbound")
 
@@ -196,7 +190,7 @@ def test_the_number_may_be_said_by_the_dialplan(line: Line, server: AriServer) -
     ]
 
 
-def test_the_end_of_a_caller_who_has_hung_up_already_cannot_be_followed(line: Line, server: AriServer) -> None:
+def test_the_end_of_a_caller_who_has_hung_up_already_cannot_be_followed(line, server):
     with server.pbx.lock:
         caller = server.pbx.call_in("+48600100300", "48221002003")
         assert caller
@@ -208,7 +202,7 @@ def test_the_end_of_a_caller_who_has_hung_up_already_cannot_be_followed(line: Li
     assert [type(event) for event in line.listener.events] == [Online, Arrived]
 
 
-def test_a_caller_who_never_entered_is_missed_until_forgotten(line: Line, server: AriServer) -> None:
+def test_a_caller_who_never_entered_is_missed_until_forgotten(line, server):
     server.cut()
     line.told(Offline)
     wait_for(lambda: not server.pbx.is_connected("callcentre"))
@@ -230,7 +224,7 @@ def test_a_caller_who_never_entered_is_missed_until_forgotten(line: Line, server
     assert line.switch.missed() == []
 
 
-def test_a_missed_caller_who_could_not_be_forgotten_and_the_next_one_are_listed(line: Line, server: AriServer) -> None:
+def test_a_missed_caller_who_could_not_be_forgotten_and_the_next_one_are_listed(line, server):
     keys = [f"1416225570.{number}:1416225580:+48600100300:48221002003" for number in range(3)]
     server.pbx.globals["missed_callcentre"] = ",".join(keys[:2])
     line.switch.forget_missed(keys[0])
@@ -243,7 +237,7 @@ def test_a_missed_caller_who_could_not_be_forgotten_and_the_next_one_are_listed(
     assert [missed.key for missed in line.switch.missed()] == keys[1:]
 
 
-def test_keys_of_missed_callers_are_kept_in_mind_only_while_they_are_listed(line: Line, server: AriServer) -> None:
+def test_keys_of_missed_callers_are_kept_in_mind_only_while_they_are_listed(line, server):
     keys = [f"1416225570.{number}:1416225580:+48600100300:48221002003" for number in range(2)]
     server.pbx.globals["missed_callcentre"] = keys[0]
     line.switch.forget_missed(keys[0])
@@ -267,13 +261,13 @@ def test_keys_of_missed_callers_are_kept_in_mind_only_while_they_are_listed(line
         "pbx:1416225570.3:1416225580::48221002003",
     ],
 )
-def test_malformed_entries_of_missed_callers_are_ignored(keys: str, line: Line, server: AriServer) -> None:
+def test_malformed_entries_of_missed_callers_are_ignored(keys, line, server):
     server.pbx.globals["missed_callcentre"] = f"{keys},pbx1-1416225570.341:1416225580::48221002003"
 
     assert [missed.channel_id for missed in line.switch.missed()] == ["pbx1-1416225570.341"]
 
 
-def test_callers_of_other_applications_are_not_ours(line: Line, server: AriServer, settings: Any) -> None:
+def test_callers_of_other_applications_are_not_ours(line, server, settings):
     server.pbx.connect(["another"], lambda message: None)
     server.pbx.call_in("+48600100300", "48221002003", "another")
 
@@ -290,7 +284,7 @@ def test_callers_of_other_applications_are_not_ours(line: Line, server: AriServe
 # The stream of events
 
 
-def test_a_stream_that_was_cut_is_opened_again_and_misses_what_happened(line: Line, server: AriServer) -> None:
+def test_a_stream_that_was_cut_is_opened_again_and_misses_what_happened(line, server):
     agent = line.up(line.agent())
 
     server.cut()
@@ -304,7 +298,7 @@ def test_a_stream_that_was_cut_is_opened_again_and_misses_what_happened(line: Li
     assert line.listener.of(Ended) == []
 
 
-def test_a_killed_switch_is_empty_when_it_is_back(line: Line, server: AriServer) -> None:
+def test_a_killed_switch_is_empty_when_it_is_back(line, server):
     line.up(line.agent())
 
     server.kill()
@@ -320,14 +314,12 @@ def test_a_killed_switch_is_empty_when_it_is_back(line: Line, server: AriServer)
     line.up(line.agent())
 
 
-def test_the_longer_a_switch_is_away_the_longer_we_wait(
-    line: Line, server: AriServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_longer_a_switch_is_away_the_longer_we_wait(line, server, monkeypatch):
     waits: list[float | None] = []
     closing = vars(line.switch)["_closing"]
     really = threading.Event.wait
 
-    def wait(event: threading.Event, timeout: float | None = None) -> bool:
+    def wait(event, timeout=None):
         if event is closing:
             waits.append(timeout)
             return really(event, 0)
@@ -340,7 +332,7 @@ def test_the_longer_a_switch_is_away_the_longer_we_wait(
     assert waits[:6] == [0.2, 0.5, 1.0, 2.0, 5.0, 5.0]
 
 
-def test_a_second_listener_replaces_the_first(line: Line) -> None:
+def test_a_second_listener_replaces_the_first(line):
     second = Listener(AsteriskSwitch())
     second.told(Online)
 
@@ -352,9 +344,7 @@ def test_a_second_listener_replaces_the_first(line: Line) -> None:
     second.stop()
 
 
-def test_a_peer_that_has_gone_silent_is_noticed_without_a_traceback(
-    line: Line, server: AriServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_peer_that_has_gone_silent_is_noticed_without_a_traceback(line, server, monkeypatch, caplog):
     monkeypatch.setattr(asterisk, "PING_SECONDS", 0.2)
     monkeypatch.setattr(asterisk, "PONG_SECONDS", 0.2)
     server.is_deaf = True
@@ -368,7 +358,7 @@ def test_a_peer_that_has_gone_silent_is_noticed_without_a_traceback(
     server.is_deaf = False
 
 
-def test_the_document_names_the_module_of_each_request() -> None:
+def test_the_document_names_the_module_of_each_request():
     document = (Path(__file__).parents[3] / "docs/telephony-switch.md").read_text()
 
     missing = {module for _, path, _ in ROUTES if f"`{(module := f'res_ari_{path[0]}')}`" not in document}

@@ -17,30 +17,30 @@ from telephony.switch.base import (
     Up,
 )
 from tests.serving import at_once
-from tests.telephony.switch.harness import Line, wait_for
+from tests.telephony.switch.harness import wait_for
 
 
-def test_a_phone_rings_and_is_picked_up(line: Line) -> None:
+def test_a_phone_rings_and_is_picked_up(line):
     channel_id = line.up(line.agent())
     assert len(line.listener.of(Ringing, channel_id=channel_id)) == 1
     assert line.listener.of(Ended) == []
     assert line.switch.channels() == [Channel(channel_id, is_up=True)]
 
 
-def test_a_phone_that_rings_is_listed_so(line: Line) -> None:
+def test_a_phone_that_rings_is_listed_so(line):
     channel_id = line.customer("rings")
 
     line.told(Ringing, channel_id=channel_id)
     assert line.switch.channels() == [Channel(channel_id, is_up=False, is_ringing=True)]
 
 
-def test_a_number_outside_rings_and_is_picked_up(line: Line) -> None:
+def test_a_number_outside_rings_and_is_picked_up(line):
     channel_id = line.up(line.customer())
     assert len(line.listener.of(Ringing, channel_id=channel_id)) == 1
     assert len(line.listener.of(Up, channel_id=channel_id)) == 1
 
 
-def test_a_second_call_to_a_phone_is_offered_and_picked_up(line: Line) -> None:
+def test_a_second_call_to_a_phone_is_offered_and_picked_up(line):
     first = line.up(line.agent())
 
     second = line.up(line.agent())
@@ -51,7 +51,7 @@ def test_a_second_call_to_a_phone_is_offered_and_picked_up(line: Line) -> None:
     ("what", "cause", "tech_cause"),
     [("busy", 17, "486"), ("refuses", 21, "603"), ("unknown", 1, "404"), ("fails", 38, "500")],
 )
-def test_the_cause_of_an_unanswered_call(line: Line, what: str, cause: int, tech_cause: str) -> None:
+def test_the_cause_of_an_unanswered_call(line, what, cause, tech_cause):
     channel_id = line.customer(what)
 
     ended = line.told(Ended, channel_id=channel_id)
@@ -61,7 +61,7 @@ def test_the_cause_of_an_unanswered_call(line: Line, what: str, cause: int, tech
 
 
 @pytest.mark.parametrize("what", ["rings", "silent"])
-def test_an_unanswered_phone_ends_after_the_ringing_time(line: Line, what: str) -> None:
+def test_an_unanswered_phone_ends_after_the_ringing_time(line, what):
     channel_id = line.customer(what, ring_seconds=1)
 
     ended = line.told(Ended, channel_id=channel_id)
@@ -71,14 +71,14 @@ def test_an_unanswered_phone_ends_after_the_ringing_time(line: Line, what: str) 
     assert line.listener.of(Up) == []
 
 
-def test_an_unknown_phone_is_refused(line: Line) -> None:
+def test_an_unknown_phone_is_refused(line):
     with pytest.raises(SwitchError):
         line.agent("no-such-phone")
 
     assert line.switch.channels() == []
 
 
-def test_a_channel_that_is_there_already_is_not_asked_for_twice(line: Line) -> None:
+def test_a_channel_that_is_there_already_is_not_asked_for_twice(line):
     channel_id = line.up(line.agent())
 
     line.switch.call_agent(channel_id, "101", presented="", ring_seconds=20)
@@ -87,7 +87,7 @@ def test_a_channel_that_is_there_already_is_not_asked_for_twice(line: Line) -> N
     assert len(line.listener.of(Up)) == 1
 
 
-def test_a_ringing_phone_is_hung_up_with_the_given_cause(line: Line) -> None:
+def test_a_ringing_phone_is_hung_up_with_the_given_cause(line):
     channel_id = line.customer("rings")
     line.told(Ringing, channel_id=channel_id)
 
@@ -96,7 +96,7 @@ def test_a_ringing_phone_is_hung_up_with_the_given_cause(line: Line) -> None:
     assert line.told(Ended, channel_id=channel_id).cause == 26
 
 
-def test_hanging_up_twice_is_requested_once(line: Line) -> None:
+def test_hanging_up_twice_is_requested_once(line):
     channel_id = line.up(line.agent())
 
     line.switch.hang_up(channel_id)
@@ -107,7 +107,7 @@ def test_hanging_up_twice_is_requested_once(line: Line) -> None:
     assert len(line.listener.of(Ended)) == 1
 
 
-def test_one_leg_that_ends_does_not_end_the_other(line: Line) -> None:
+def test_one_leg_that_ends_does_not_end_the_other(line):
     agent, customer = line.talk()
 
     line.switch.hang_up(customer)
@@ -116,7 +116,7 @@ def test_one_leg_that_ends_does_not_end_the_other(line: Line) -> None:
     assert line.switch.channels() == [Channel(agent, is_up=True)]
 
 
-def test_joining_again_changes_nothing(line: Line) -> None:
+def test_joining_again_changes_nothing(line):
     agent, customer = line.talk()
 
     line.switch.join("callcentre-1", [agent, customer])
@@ -124,7 +124,7 @@ def test_joining_again_changes_nothing(line: Line) -> None:
     assert {channel.id for channel in line.switch.channels()} == {agent, customer}
 
 
-def test_parted_channels_stay_up_and_can_be_joined_again(line: Line) -> None:
+def test_parted_channels_stay_up_and_can_be_joined_again(line):
     agent, customer = line.talk()
 
     line.switch.destroy_bridge("callcentre-1")
@@ -137,7 +137,7 @@ def test_parted_channels_stay_up_and_can_be_joined_again(line: Line) -> None:
     assert line.listener.of(Ended) == []
 
 
-def test_a_phone_that_still_rings_cannot_be_joined(line: Line) -> None:
+def test_a_phone_that_still_rings_cannot_be_joined(line):
     agent = line.up(line.agent())
     customer = line.customer("rings")
 
@@ -146,7 +146,7 @@ def test_a_phone_that_still_rings_cannot_be_joined(line: Line) -> None:
 
 
 @pytest.mark.parametrize("command", ["answer", "play_music", "stop_music", "play_ringing", "join"])
-def test_a_request_for_a_gone_channel_is_refused(line: Line, command: str) -> None:
+def test_a_request_for_a_gone_channel_is_refused(line, command):
     commands: dict[str, list[Any]] = {
         "play_music": ["callcentre-9-9", "default"],
         "join": ["callcentre-9", ["callcentre-9-9"]],
@@ -156,7 +156,7 @@ def test_a_request_for_a_gone_channel_is_refused(line: Line, command: str) -> No
         getattr(line.switch, command)(*commands.get(command, ["callcentre-9-9"]))
 
 
-def test_a_caller_arrives_is_answered_and_joined(line: Line) -> None:
+def test_a_caller_arrives_is_answered_and_joined(line):
     caller, agent = line.caller(), line.agent()
     line.up(agent)
 
@@ -175,7 +175,7 @@ def test_a_caller_arrives_is_answered_and_joined(line: Line) -> None:
     assert [event.channel_id for event in line.listener.of(Up)] == [agent]
 
 
-def test_the_end_of_a_caller_is_reported_after_the_subscription(line: Line) -> None:
+def test_the_end_of_a_caller_is_reported_after_the_subscription(line):
     caller = line.caller()
     line.switch.follow(caller)
     line.switch.follow(caller)
@@ -185,7 +185,7 @@ def test_the_end_of_a_caller_is_reported_after_the_subscription(line: Line) -> N
     assert line.told(Ended, channel_id=caller).cause == 1
 
 
-def test_keys_of_a_waiting_caller_are_reported_in_their_order(line: Line) -> None:
+def test_keys_of_a_waiting_caller_are_reported_in_their_order(line):
     caller = line.caller()
     line.switch.answer(caller)
     line.switch.play_music(caller, "default")
@@ -197,7 +197,7 @@ def test_keys_of_a_waiting_caller_are_reported_in_their_order(line: Line) -> Non
     assert [(event.channel_id, event.key) for event in line.listener.of(KeyPressed)] == [(caller, key) for key in "1#2"]
 
 
-def test_a_recorded_conversation_can_be_read_when_its_bridge_is_gone(line: Line) -> None:
+def test_a_recorded_conversation_can_be_read_when_its_bridge_is_gone(line):
     agent, customer = line.talk(record_as="1416225570.341")
     line.switch.hang_up(customer)
     line.switch.hang_up(agent)
@@ -213,7 +213,7 @@ def test_a_recorded_conversation_can_be_read_when_its_bridge_is_gone(line: Line)
     assert len(sound) > 44
 
 
-def test_a_recording_that_is_removed_cannot_be_read(line: Line) -> None:
+def test_a_recording_that_is_removed_cannot_be_read(line):
     line.talk(record_as="1.2")
     line.switch.destroy_bridge("callcentre-1")
     line.told(RecordingFinished)
@@ -225,11 +225,11 @@ def test_a_recording_that_is_removed_cannot_be_read(line: Line) -> None:
         b"".join(line.switch.recording("1.2"))
 
 
-def test_a_switch_that_is_there_answers(line: Line) -> None:
+def test_a_switch_that_is_there_answers(line):
     line.switch.ping()
 
 
-def test_the_bridges_that_are_there_are_listed(line: Line) -> None:
+def test_the_bridges_that_are_there_are_listed(line):
     agent, customer = line.agent(), line.customer()
     line.up(agent, customer)
     before = line.switch.bridges()
@@ -240,20 +240,20 @@ def test_the_bridges_that_are_there_are_listed(line: Line) -> None:
     assert (before, joined, line.switch.bridges()) == ([], ["callcentre-1"], [])
 
 
-def test_a_caller_is_listed_before_being_answered(line: Line) -> None:
+def test_a_caller_is_listed_before_being_answered(line):
     caller = line.caller()
 
     assert line.switch.channels() == [Channel(caller, is_up=False, caller="+48600100300", dialled="48221002003")]
 
 
-def test_thirty_calls_at_once(line: Line) -> None:
+def test_thirty_calls_at_once(line):
     at_once([line.customer] * 30)
 
     wait_for(lambda: len(line.listener.of(Up)) == 30)
     assert len(line.switch.channels()) == 30
 
 
-def test_a_switch_without_events_is_alive(line: Line) -> None:
+def test_a_switch_without_events_is_alive(line):
     begun = timezone.now()
 
     wait_for(lambda: len(line.listener.heard) > 3, "pulses")
@@ -264,7 +264,7 @@ def test_a_switch_without_events_is_alive(line: Line) -> None:
     assert line.listener.events == [Online()]
 
 
-def test_closing_ends_the_stream_of_events(line: Line) -> None:
+def test_closing_ends_the_stream_of_events(line):
     line.listener.stop()
 
     wait_for(lambda: line.listener.is_over)

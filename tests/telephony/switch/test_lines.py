@@ -16,10 +16,10 @@ from telephony.switch.base import (
     Up,
 )
 from tests.telephony.switch import ari_media
-from tests.telephony.switch.harness import Line, Pair, asked, wait_for
+from tests.telephony.switch.harness import asked, wait_for
 
 
-def test_a_line_is_joined_parted_and_joined_again(line: Line) -> None:
+def test_a_line_is_joined_parted_and_joined_again(line):
     agent = line.standing_line()
     for number in (1, 2):
         customer = line.customer()
@@ -35,7 +35,7 @@ def test_a_line_is_joined_parted_and_joined_again(line: Line) -> None:
     assert line.listener.of(Arrived) == []
 
 
-def test_a_line_moves_from_one_bridge_to_another(line: Line) -> None:
+def test_a_line_moves_from_one_bridge_to_another(line):
     agent, first, second = line.standing_line(), line.customer(), line.customer()
     line.up(first, second)
     line.switch.join("callcentre-1", [agent, first])
@@ -47,10 +47,10 @@ def test_a_line_moves_from_one_bridge_to_another(line: Line) -> None:
     assert {channel.id for channel in line.switch.channels()} == {agent, first, second}
 
 
-def test_the_end_of_a_tone_is_reported_for_its_line(line: Line) -> None:
+def test_the_end_of_a_tone_is_reported_for_its_line(line):
     agent = line.standing_line()
 
-    def heard(count: int) -> bool:
+    def heard(count):
         return len(line.listener.of(Played, channel_id=agent)) >= count
 
     for count in (1, 2):
@@ -62,7 +62,7 @@ def test_the_end_of_a_tone_is_reported_for_its_line(line: Line) -> None:
     assert line.listener.of(Arrived) == []
 
 
-def test_the_end_of_a_message_is_reported(line: Line) -> None:
+def test_the_end_of_a_message_is_reported(line):
     customer = line.up(line.customer())
 
     line.switch.play(customer, ["callcentre/sorry"], "callcentre-1-play-1")
@@ -70,7 +70,7 @@ def test_the_end_of_a_message_is_reported(line: Line) -> None:
     assert not line.told(Played, channel_id=customer, sound_id="callcentre-1-play-1").is_failed
 
 
-def test_a_sound_is_ended_before_a_join(line: Line) -> None:
+def test_a_sound_is_ended_before_a_join(line):
     caller, agent = line.caller(), line.up(line.agent())
     line.switch.answer(caller)
     line.switch.play(caller, ["callcentre/welcome", "callcentre/place"], "callcentre-1-play-1")
@@ -82,7 +82,7 @@ def test_a_sound_is_ended_before_a_join(line: Line) -> None:
     line.switch.stop_play("callcentre-1-play-1")
 
 
-def test_a_message_is_recorded_until_the_caller_hangs_up(line: Line) -> None:
+def test_a_message_is_recorded_until_the_caller_hangs_up(line):
     caller = line.caller()
     line.switch.answer(caller)
 
@@ -94,7 +94,7 @@ def test_a_message_is_recorded_until_the_caller_hangs_up(line: Line) -> None:
     assert b"".join(line.switch.recording("1416225570.1"))[:4] == b"RIFF"
 
 
-def test_a_message_ends_at_the_longest_time(line: Line) -> None:
+def test_a_message_ends_at_the_longest_time(line):
     caller = line.caller()
     line.switch.answer(caller)
 
@@ -104,7 +104,7 @@ def test_a_message_ends_at_the_longest_time(line: Line) -> None:
 
 
 @pytest.mark.parametrize(("what", "who"), [("answers", "human"), ("machine", "machine")])
-def test_a_detection_says_who_has_picked_up(line: Line, what: str, who: str) -> None:
+def test_a_detection_says_who_has_picked_up(line, what, who):
     customer = line.up(line.customer(what))
 
     line.switch.detect(customer)
@@ -116,7 +116,7 @@ def test_a_detection_says_who_has_picked_up(line: Line, what: str, who: str) -> 
 
 
 @pytest.mark.parametrize("command", ["play_silence", "play_tone", "detect"])
-def test_a_line_that_is_gone_is_refused(line: Line, command: str) -> None:
+def test_a_line_that_is_gone_is_refused(line, command):
     with pytest.raises(SwitchError):
         getattr(line.switch, command)("callcentre-line-99")
 
@@ -124,7 +124,7 @@ def test_a_line_that_is_gone_is_refused(line: Line, command: str) -> None:
 # Asterisk
 
 
-def test_a_line_gets_packets_and_hears_its_customer(both: Pair) -> None:
+def test_a_line_gets_packets_and_hears_its_customer(both):
     line, server = both
     agent, customer = line.standing_line(), line.customer()
     line.up(customer)
@@ -138,7 +138,7 @@ def test_a_line_gets_packets_and_hears_its_customer(both: Pair) -> None:
     assert agent not in ari_media.without_packets(server.pbx)
 
 
-def test_one_request_moves_the_line_and_the_customer(both: Pair) -> None:
+def test_one_request_moves_the_line_and_the_customer(both):
     line, server = both
     agent, customer = line.standing_line(), line.customer()
     line.up(customer)
@@ -153,7 +153,7 @@ def test_one_request_moves_the_line_and_the_customer(both: Pair) -> None:
     ]
 
 
-def test_a_tone_ends_neither_the_silence_nor_a_talk(both: Pair) -> None:
+def test_a_tone_ends_neither_the_silence_nor_a_talk(both):
     line, server = both
     agent = line.standing_line()
 
@@ -164,7 +164,7 @@ def test_a_tone_ends_neither_the_silence_nor_a_talk(both: Pair) -> None:
     assert server.pbx.lines[agent].is_silent
 
 
-def test_keys_are_heard_in_a_bridge(both: Pair) -> None:
+def test_keys_are_heard_in_a_bridge(both):
     line, server = both
     agent, customer = line.standing_line(), line.customer()
     line.up(customer)
@@ -175,7 +175,7 @@ def test_keys_are_heard_in_a_bridge(both: Pair) -> None:
 
 
 @pytest.mark.parametrize("rtp_timeout", [0, 0.1])
-def test_the_line_of_a_vanished_phone_ends_by_the_time_limit_for_packets(both: Pair, rtp_timeout: float) -> None:
+def test_the_line_of_a_vanished_phone_ends_by_the_time_limit_for_packets(both, rtp_timeout):
     line, server = both
     server.pbx.rtp_timeout = rtp_timeout
     agent, other = line.standing_line(), line.customer()
@@ -187,7 +187,7 @@ def test_the_line_of_a_vanished_phone_ends_by_the_time_limit_for_packets(both: P
     assert [event.cause for event in line.listener.of(Ended, channel_id=agent)] == ([44] if rtp_timeout else [])
 
 
-def test_the_end_of_the_registration_of_a_phone_with_a_line_is_reported(both: Pair) -> None:
+def test_the_end_of_the_registration_of_a_phone_with_a_line_is_reported(both):
     line, server = both
     agent = line.standing_line()
     number = server.pbx.lines[agent].dialstring
@@ -199,7 +199,7 @@ def test_the_end_of_the_registration_of_a_phone_with_a_line_is_reported(both: Pa
     assert line.told(Ended, channel_id=agent).cause == 44
 
 
-def test_a_message_that_is_not_there_has_failed(both: Pair) -> None:
+def test_a_message_that_is_not_there_has_failed(both):
     line, _ = both
     customer = line.up(line.customer())
 
@@ -208,7 +208,7 @@ def test_a_message_that_is_not_there_has_failed(both: Pair) -> None:
     assert line.told(Played, channel_id=customer).is_failed
 
 
-def test_a_message_that_cannot_be_fetched_has_failed(both: Pair) -> None:
+def test_a_message_that_cannot_be_fetched_has_failed(both):
     line, server = both
     customer = line.up(line.customer())
 
@@ -217,7 +217,7 @@ def test_a_message_that_cannot_be_fetched_has_failed(both: Pair) -> None:
     assert line.told(Played, channel_id=customer).is_failed
 
 
-def test_a_channel_in_detection_cannot_be_joined(both: Pair) -> None:
+def test_a_channel_in_detection_cannot_be_joined(both):
     line, server = both
     server.pbx.detection = 30
     customer = line.up(line.customer())
@@ -227,7 +227,7 @@ def test_a_channel_in_detection_cannot_be_joined(both: Pair) -> None:
         line.switch.join("callcentre-1", [customer])
 
 
-def test_a_doubt_is_reported(both: Pair) -> None:
+def test_a_doubt_is_reported(both):
     line, _ = both
     line.numbers["unsure"] = "+48600100208"
     customer = line.up(line.customer("unsure"))

@@ -2,10 +2,8 @@
 
 import io
 import wave
-from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -34,19 +32,19 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def line(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
+def line(settings, monkeypatch):
     with simulated_line(settings, monkeypatch) as line:
         yield line
 
 
 @pytest.fixture
-def elsewhere() -> SimulatedSwitch:
+def elsewhere():
     """The switch as another process has it: without the network."""
     return SimulatedSwitch()
 
 
 @pytest.fixture(autouse=True)
-def _usual_talk(monkeypatch: pytest.MonkeyPatch) -> None:
+def _usual_talk(monkeypatch):
     """Restore the changes of a test."""
     monkeypatch.setattr(simulation, "TALK", simulation.TALK)
 
@@ -68,7 +66,7 @@ def joined(
 
 
 @pytest.mark.parametrize(("number", "who"), [("+48600100210", "customer"), ("+48600100211", "agent")])
-def test_one_side_hangs_up_by_itself(line: Line, number: str, who: str) -> None:
+def test_one_side_hangs_up_by_itself(line, number, who):
     agent, customer = joined(line, number)
 
     ended = line.told(Ended)
@@ -78,7 +76,7 @@ def test_one_side_hangs_up_by_itself(line: Line, number: str, who: str) -> None:
 
 
 @pytest.mark.parametrize("is_left", [False, True])
-def test_a_customer_without_an_agent_gives_up(is_left: bool, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_customer_without_an_agent_gives_up(is_left, line, monkeypatch):
     agent, customer = joined(line, talk=20_000.0)
     monkeypatch.setattr(simulation, "PATIENCE", 2.0)
 
@@ -91,7 +89,7 @@ def test_a_customer_without_an_agent_gives_up(is_left: bool, line: Line, monkeyp
     assert line.switch.channels() == ([] if is_left else [Channel(agent, is_up=True)])
 
 
-def test_a_party_on_hold_does_not_hang_up_like_in_a_talk(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_party_on_hold_does_not_hang_up_like_in_a_talk(line, monkeypatch):
     # In a talk with this number the agent would hang up.
     agent, customer = joined(line, "+48600100211", talk=60.0)
     monkeypatch.setattr(simulation, "PATIENCE", 70.0)
@@ -102,7 +100,7 @@ def test_a_party_on_hold_does_not_hang_up_like_in_a_talk(line: Line, monkeypatch
     assert line.switch.channels() == [Channel(agent, is_up=True)]
 
 
-def test_a_simulated_caller_gives_up_after_the_given_time(line: Line) -> None:
+def test_a_simulated_caller_gives_up_after_the_given_time(line):
     assert isinstance(line.switch, SimulatedSwitch)
     patient = line.switch.arrive("600100200", "1")
     impatient = line.switch.arrive("600100201", "1", patience=2)
@@ -112,7 +110,7 @@ def test_a_simulated_caller_gives_up_after_the_given_time(line: Line) -> None:
     assert [event.channel_id for event in line.listener.of(Arrived)] == [patient, impatient]
 
 
-def test_a_simulated_caller_talks_for_the_given_time(line: Line) -> None:
+def test_a_simulated_caller_talks_for_the_given_time(line):
     assert isinstance(line.switch, SimulatedSwitch)
     caller = line.switch.arrive("600100200", "1", talk=0)
     agent = line.up(line.agent())
@@ -123,14 +121,14 @@ def test_a_simulated_caller_talks_for_the_given_time(line: Line) -> None:
     assert line.told(Ended, channel_id=caller).cause == 16
 
 
-def test_the_phone_of_an_inactive_agent_is_unknown(line: Line) -> None:
+def test_the_phone_of_an_inactive_agent_is_unknown(line):
     AgentFactory(number="103", is_active=False)
 
     with pytest.raises(SwitchError, match="No phone"):
         line.agent("103")
 
 
-def test_a_recording_is_as_long_as_the_conversation_and_can_be_played(line: Line) -> None:
+def test_a_recording_is_as_long_as_the_conversation_and_can_be_played(line):
     joined(line, record_as="1.2")
     line.told(Ended)
     line.switch.destroy_bridge("callcentre-1")
@@ -142,14 +140,14 @@ def test_a_recording_is_as_long_as_the_conversation_and_can_be_played(line: Line
     assert seconds >= 2
 
 
-def test_a_long_recording_is_made_piece_by_piece() -> None:
+def test_a_long_recording_is_made_piece_by_piece():
     pieces = tones(10_000)
 
     assert len(next(pieces)) == 44
     assert len(next(pieces)) == 16_000
 
 
-def test_a_switch_that_starts_is_empty(line: Line) -> None:
+def test_a_switch_that_starts_is_empty(line):
     line.up(line.agent())
     line.listener.stop()
 
@@ -160,7 +158,7 @@ def test_a_switch_that_starts_is_empty(line: Line) -> None:
     again.stop()
 
 
-def test_a_second_reader_replaces_the_first(line: Line) -> None:
+def test_a_second_reader_replaces_the_first(line):
     second = Listener(line.switch)
     second.told(Online)
 
@@ -173,7 +171,7 @@ def test_a_second_reader_replaces_the_first(line: Line) -> None:
 # Commands of other processes
 
 
-def test_a_command_of_another_process_is_carried_out_and_leaves_nothing(line: Line, elsewhere: SimulatedSwitch) -> None:
+def test_a_command_of_another_process_is_carried_out_and_leaves_nothing(line, elsewhere):
     elsewhere.call_agent("callcentre-5-1", "101", presented="", ring_seconds=20)
 
     line.up("callcentre-5-1")
@@ -181,7 +179,7 @@ def test_a_command_of_another_process_is_carried_out_and_leaves_nothing(line: Li
     assert not SwitchCommand.objects.exists()
 
 
-def test_a_refusal_reaches_the_requesting_process(line: Line, elsewhere: SimulatedSwitch) -> None:
+def test_a_refusal_reaches_the_requesting_process(line, elsewhere):
     with pytest.raises(SwitchError, match="no such channel") as refused:
         elsewhere.answer("callcentre-5-1")
 
@@ -189,14 +187,14 @@ def test_a_refusal_reaches_the_requesting_process(line: Line, elsewhere: Simulat
     assert not SwitchCommand.objects.exists()
 
 
-def test_a_recording_can_be_read_by_another_process(line: Line, elsewhere: SimulatedSwitch) -> None:
+def test_a_recording_can_be_read_by_another_process(line, elsewhere):
     joined(line, record_as="1.2")
     line.switch.destroy_bridge("callcentre-1")
 
     assert b"".join(elsewhere.recording("1.2"))[:4] == b"RIFF"
 
 
-def test_commands_without_redis(line: Line, elsewhere: SimulatedSwitch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_without_redis(line, elsewhere, monkeypatch):
     monkeypatch.setattr(simulated, "publish", lambda topic: None)
 
     elsewhere.call_agent("callcentre-5-1", "101", presented="", ring_seconds=20)
@@ -204,7 +202,7 @@ def test_commands_without_redis(line: Line, elsewhere: SimulatedSwitch, monkeypa
     line.up("callcentre-5-1")
 
 
-def test_commands_are_found_after_the_database_was_away(line: Line, elsewhere: SimulatedSwitch) -> None:
+def test_commands_are_found_after_the_database_was_away(line, elsewhere):
     elsewhere.channels()
     with connection.cursor() as cursor:
         cursor.execute(
@@ -217,7 +215,7 @@ def test_commands_are_found_after_the_database_was_away(line: Line, elsewhere: S
     line.up("callcentre-5-1")
 
 
-def test_an_untaken_command_is_withdrawn(elsewhere: SimulatedSwitch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_untaken_command_is_withdrawn(elsewhere, monkeypatch):
     AgentFactory(number="101")
     monkeypatch.setattr(simulated, "ANSWER_SECONDS", 0.1)
 
@@ -227,7 +225,7 @@ def test_an_untaken_command_is_withdrawn(elsewhere: SimulatedSwitch, monkeypatch
     assert not SwitchCommand.objects.exists()
 
 
-def test_commands_from_before_an_outage_are_not_carried_out(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_from_before_an_outage_are_not_carried_out(settings, monkeypatch):
     arguments = {"channel_id": "callcentre-5-1", "number": "101", "ring_seconds": 20}
     of_the_dead = SwitchCommandFactory(name="call_agent", arguments=arguments)
     taken = SwitchCommandFactory(name="call_agent", arguments=arguments, taken_at=timezone.now())
@@ -240,7 +238,7 @@ def test_commands_from_before_an_outage_are_not_carried_out(settings: Any, monke
     assert set(SwitchCommand.objects.values_list("pk", flat=True)) == {of_the_dead.pk, taken.pk}
 
 
-def test_a_command_of_another_version_stops_nothing(line: Line, elsewhere: SimulatedSwitch) -> None:
+def test_a_command_of_another_version_stops_nothing(line, elsewhere):
     stranger = SwitchCommandFactory(name="teleport", arguments={})
 
     assert elsewhere.channels() == []
@@ -248,7 +246,7 @@ def test_a_command_of_another_version_stops_nothing(line: Line, elsewhere: Simul
     assert stranger.error == "The simulated switch failed."
 
 
-def test_commands_that_were_left_behind_are_cleared_away(line: Line, elsewhere: SimulatedSwitch) -> None:
+def test_commands_that_were_left_behind_are_cleared_away(line, elsewhere):
     command = SwitchCommandFactory(taken_at=timezone.now())
     SwitchCommand.objects.filter(pk=command.pk).update(created_at=timezone.now() - timedelta(minutes=20))
 
@@ -257,7 +255,7 @@ def test_commands_that_were_left_behind_are_cleared_away(line: Line, elsewhere: 
     assert not SwitchCommand.objects.exists()
 
 
-def test_a_command_is_carried_out_once_by_two_listeners(line: Line, elsewhere: SimulatedSwitch) -> None:
+def test_a_command_is_carried_out_once_by_two_listeners(line, elsewhere):
     other = Listener(SimulatedSwitch())
     other.told(Online)
 
@@ -271,20 +269,20 @@ def test_a_command_is_carried_out_once_by_two_listeners(line: Line, elsewhere: S
 # The setting and the command
 
 
-def test_the_switch_of_a_process_is_one(settings: Any) -> None:
+def test_the_switch_of_a_process_is_one(settings):
     settings.SWITCH_BACKEND = "simulated"
 
     assert isinstance(current_switch(), SimulatedSwitch)
     assert current_switch() is current_switch()
 
 
-def test_a_switch_can_be_named_by_its_path(settings: Any) -> None:
+def test_a_switch_can_be_named_by_its_path(settings):
     settings.SWITCH_BACKEND = "telephony.switch.asterisk.AsteriskSwitch"
 
     assert type(current_switch()).__name__ == "AsteriskSwitch"
 
 
-def test_simulated_call_to_a_queue(line: Line, capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulated_call_to_a_queue(line, capsys):
     queue = QueueFactory(name="Hotline", number="48221002003")
 
     call_command("simulate_inbound", "Hotline", "600100200", "600100202")
@@ -300,7 +298,7 @@ def test_simulated_call_to_a_queue(line: Line, capsys: pytest.CaptureFixture[str
     line.told(Ended, channel_id=line.listener.of(Arrived)[2].channel_id)
 
 
-def test_only_a_queue_that_can_be_called_is_called(settings: Any) -> None:
+def test_only_a_queue_that_can_be_called_is_called(settings):
     QueueFactory(name="Letters", number="")
 
     with pytest.raises(CommandError, match="no queue 'Hotline'"):
@@ -312,7 +310,7 @@ def test_only_a_queue_that_can_be_called_is_called(settings: Any) -> None:
         call_command("simulate_inbound", "Letters", "600100200")
 
 
-def test_calls_fail_without_a_listener(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_fail_without_a_listener(monkeypatch):
     QueueFactory(name="Hotline", number="48221002003")
     monkeypatch.setattr(simulated, "ANSWER_SECONDS", 0.1)
 
