@@ -6,6 +6,7 @@ import inspect
 import pkgutil
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -222,6 +223,28 @@ def test_every_module_can_be_imported_by_itself():
         if (ROOT / app / "__init__.py").exists():
             for module in pkgutil.walk_packages([str(ROOT / app)], f"{app}."):
                 importlib.import_module(module.name)
+
+
+@pytest.mark.slow("reads the whole code")
+def test_a_module_gives_a_name_once():
+    """Two modules that become one may have given a name twice, and the second meaning wins."""
+    twice = []
+    for app in LAYERS:
+        for path in sorted((ROOT / app).rglob("*.py")):
+            given = Counter(
+                name
+                for step in ast.parse(path.read_text()).body
+                for name in (
+                    [step.name]
+                    if isinstance(step, ast.FunctionDef | ast.ClassDef)
+                    else [each.id for each in step.targets if isinstance(each, ast.Name)]
+                    if isinstance(step, ast.Assign)
+                    else []
+                )
+            )
+            twice += [f"{path.relative_to(ROOT)}: {name}" for name, count in given.items() if count > 1]
+
+    assert twice == []
 
 
 # Methods in which Django, DRF, Celery and Unfold do more than to return what a subclass may choose.

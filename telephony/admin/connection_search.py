@@ -49,7 +49,7 @@ _OF_ENDING = (
     f"SELECT id FROM telephony_connection WHERE state = 'ended' AND {_CUSTOMER_NUMBER} LIKE {{ending}}",  # noqa: S608
     f"SELECT id FROM telephony_connection WHERE state <> 'ended' AND {_CUSTOMER_NUMBER} LIKE {{ending}}",  # noqa: S608
 )
-_AGENTS = "SELECT id FROM telephony_agent WHERE {words}"
+_AGENT_IDS = "SELECT id FROM telephony_agent WHERE {words}"
 _QUEUES = "SELECT id FROM telephony_queue WHERE {words}"
 _OF_ID = "SELECT id FROM telephony_connection WHERE id = %(id)s AND created_at = to_timestamp(%(epoch)s)"
 _NEWEST = """
@@ -97,7 +97,7 @@ def _calls_found(text: str, scope: Scope, model: type[Model]) -> tuple[list[int]
     branches = [*_OF_NUMBER, *search.with_endings(*_OF_ENDING), *registered_branches(search)]
     if search.patterns:
         branches += [
-            of_keys("agent_id", _AGENTS.format(words=search.like_words(AGENT_NAMES))),
+            of_keys("agent_id", _AGENT_IDS.format(words=search.like_words(AGENT_NAMES))),
             of_keys("queue_id", _QUEUES.format(words=search.like_words("callcentre_name(name)"))),
         ]
     branches = [branch.replace("{most}", str(most)) for branch in branches]
