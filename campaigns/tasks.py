@@ -39,9 +39,9 @@ def prune_attempts() -> None:
     """Delete attempts past their retention, in batches, and failures of the trunk of the same age."""
     before = timezone.now() - settings.ATTEMPT_RETENTION
     TrunkFailure.objects.filter(ended_at__lt=before).delete()
-    free = without_held(Attempt.objects.filter(dialled_at__lt=before))
-    old = free.order_by("dialled_at").values_list("pk", flat=True)
-    while ids := list(old[:PRUNED_AT_ONCE]):
+    old = Attempt.objects.filter(dialled_at__lt=before).order_by("dialled_at")
+    # Asked anew each time: a hold may have begun.
+    while ids := list(without_held(old).values_list("pk", flat=True)[:PRUNED_AT_ONCE]):
         Attempt.objects.filter(pk__in=ids).delete()
 
 

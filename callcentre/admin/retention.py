@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin.base import ReadOnlyAdmin, actor_of
 from callcentre.admin.lists import UncountedMixin
-from callcentre.admin.theme import needs
+from callcentre.admin.theme import column, needs
 from callcentre.core import retention
 from callcentre.core.errors import Invalid
 from callcentre.core.retention import LEAST_DAYS, MOST_COUNTED, Retention
@@ -31,7 +31,8 @@ _BY_SETTINGS = (
 class RetentionAdmin(UncountedMixin, ReadOnlyAdmin):
     """The kinds whose rows are deleted after a time."""
 
-    list_display = ("kind", "days", "removed_count", "begun_at", "ended_at", "error")
+    list_display = ("kind", "days", "removed_count", "begun_at", "ended_at", "why")
+    why = column(lambda row: row.why, description=_("error"))
     has_set_permission = needs("callcentre.change_retention")
 
     def get_urls(self) -> list[URLPattern]:

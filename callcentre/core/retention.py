@@ -39,7 +39,7 @@ LEAST_DAYS, MOST_DAYS = 30, 36_500
 PORTION = 1_000
 MOST_PAUSE = 1.0
 MOST_COUNTED = 1_000_000
-# After so many rows that cannot be deleted the night is over.
+# After so many rows of one turn that cannot be deleted the night is over.
 MOST_FAILED = 100
 # The time until a ledger is tried again whose sums are not ready.
 _LATER = timedelta(minutes=10)
@@ -220,7 +220,8 @@ def _run(claim: Claim[Retention]) -> None:
         claim.write(before=row.before, place="", removed_count=0, begun_at=now, ended_at=None, error="")
     try:
         if kind.is_ledger and not all(finalise(row.before) for finalise in _finalisers):
-            claim.put_off(_LATER, attempt_count=0, error=gettext_noop("the sums of the report are not ready"))
+            error = _failed_before(row) or gettext_noop("the sums of the report are not ready")
+            claim.put_off(_LATER, attempt_count=0, error=error)
             return
         if kind.is_ledger:
             claim.write(deleted_before=row.gone_before)
@@ -229,7 +230,7 @@ def _run(claim: Claim[Retention]) -> None:
         raise
     except Exception as error:
         logger.exception("retention interrupted", extra={"kind": row.kind})
-        claim.put_off(_LATER, error=type(error).__name__)
+        claim.put_off(_LATER, error=_failed_before(row) or type(error).__name__)
 
 
 def _delete(claim: Claim[Retention], kind: Kind) -> None:

@@ -122,8 +122,9 @@ class Provider(DjangoOAuth2App):
                 return _checked(token, known)
         if time.monotonic() < self._keys_again_at:
             raise ProviderError("the key of the token is unknown")
+        keys = self.fetch_jwk_set(force=True)
         self._keys_again_at = time.monotonic() + KEYS_PAUSE_SECONDS
-        return _checked(token, self.fetch_jwk_set(force=True))
+        return _checked(token, keys)
 
 
 def _checked(token: str, keys: Any) -> dict[str, Any]:
