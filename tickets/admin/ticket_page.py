@@ -81,6 +81,10 @@ class TicketPage:
         return list(CustomField.objects.of(CustomField.Owner.TICKET))
 
     @cached_property
+    def statuses(self) -> list[tuple[str, Any]]:
+        return statuses_for(self.ticket)
+
+    @cached_property
     def audience(self) -> Audience | None:
         return audience_of(self.ticket)
 
@@ -217,7 +221,7 @@ class TicketPage:
             initial={**usual, **(initial or {})},
             prefix="m",
             kinds=kinds,
-            statuses=statuses_for(self.ticket),
+            statuses=self.statuses,
             is_html=self._usual_type == Message.BodyType.HTML,
             kept=kept,
         )
@@ -225,7 +229,8 @@ class TicketPage:
     def _properties(self, data: Any = None) -> PropertiesForm:
         sees_customers = self.request.user.has_perm("tickets.view_customer")
         scope = scope_of(self.request)
-        return PropertiesForm(self.ticket, self.fields, data, prefix="p", sees_customers=sees_customers, scope=scope)
+        chosen: dict[str, Any] = {"sees_customers": sees_customers, "scope": scope, "statuses": self.statuses}
+        return PropertiesForm(self.ticket, self.fields, data, prefix="p", **chosen)
 
     # Write
 
@@ -255,6 +260,7 @@ class TicketPage:
                 return self._redirect(done="write")
             except ChangedMeanwhile:
                 self.ticket = self.admin.row_or_404(request, str(self.ticket.pk), "view_or_change")
+                del self.statuses
                 meanwhile = self._changes_since(values)
                 form = self._composer(self._data_marked_as_seen(), kept=kept.choices)
             except REFUSALS as refusal:

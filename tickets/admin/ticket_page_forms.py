@@ -264,11 +264,12 @@ class PropertiesForm(EditConflictForm, forms.Form):
         *args: Any,
         sees_customers: bool,
         scope: Scope,
+        statuses: Sequence[tuple[str, Any]],
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs | {"initial": initial_of(ticket, fields)})
         own: dict[str, Any] = self.fields
-        own["status"].choices = statuses_for(ticket)
+        own["status"].choices = statuses
         for name in CHOSEN:
             own[name].choices = own[name].choices_for(getattr(ticket, f"{name}_id"), scope)
         if sees_customers:
