@@ -52,9 +52,6 @@ class ReadyRule:
     rule: Rule
     checks: tuple[Check, ...]
 
-    def holds(self, ticket: Ticket, changed: Collection[str] = ()) -> bool:
-        return all_hold(self.checks, ticket, changed)
-
 
 def ready(rules: Iterable[Rule], known: Mapping[str, Fact] | None = None) -> tuple[ReadyRule, ...]:
     """Return the rules with their checks. A rule that asks for something that is gone never matches."""
@@ -63,11 +60,19 @@ def ready(rules: Iterable[Rule], known: Mapping[str, Fact] | None = None) -> tup
     return tuple(ReadyRule(rule, checks) for rule, checks in found if checks is not None)
 
 
-def _read_rules() -> tuple[ReadyRule, ...]:
-    return ready(Rule.objects.filter(is_active=True, anchor=""))
+Rules = Mapping[str, Sequence[ReadyRule]]
 
 
-_KEPT: Kept[tuple[ReadyRule, ...]] = Kept("token", _read_rules, ())
+def _read_rules() -> Rules:
+    """Return the rules by what starts them."""
+    by_event: dict[str, list[ReadyRule]] = {}
+    for each in ready(Rule.objects.filter(is_active=True, anchor="")):
+        for event in each.rule.events:
+            by_event.setdefault(event, []).append(each)
+    return by_event
+
+
+_KEPT: Kept[Rules] = Kept("token", _read_rules, {})
 
 
 def after_change(ticket: Ticket, happening: Happening, changed: Collection[str] = ()) -> None:
@@ -83,13 +88,9 @@ def changed_by(message: Message) -> tuple[str, ...]:
     return ("status",) if message.system_comment else ()
 
 
-def _run(
-    ticket: Ticket, rules: tuple[ReadyRule, ...], happening: Happening, changed: Collection[str], done: set[int]
-) -> None:
+def _run(ticket: Ticket, rules: Rules, happening: Happening, changed: Collection[str], done: set[int]) -> None:
     matching = [
-        each
-        for each in rules
-        if happening in each.rule.events and each.rule.pk not in done and each.holds(ticket, changed)
+        each for each in rules.get(happening, ()) if all_hold(each.checks, ticket, changed) and each.rule.pk not in done
     ]
     done.update(each.rule.pk for each in matching)
     started: set[str] = set()
@@ -242,7 +243,7 @@ def run_due(rule: Rule) -> None:
             at = _time_of(rule, ticket)
             if at is None or RuleRun.objects.filter(rule=rule, ticket=ticket, anchored_at=at).exists():
                 continue
-            if not each.holds(ticket):
+            if not all_hold(each.checks, ticket):
                 continue
             RuleRun.objects.update_or_create(rule=rule, ticket=ticket, defaults={"anchored_at": at})
             columns = _do(each, ticket)
