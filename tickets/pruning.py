@@ -7,8 +7,8 @@ from django.core.files.storage import default_storage
 from django.utils import timezone
 
 from tickets.file_storage import FOLDER
-from tickets.mail.acknowledgements import SPAN
 from tickets.models import AcknowledgedAddress, ReceivedMail, StoredFile
+from tickets.verbs.automatic_mail import SPAN
 
 BATCH = 500
 # The ages in days of the folders in which files without a row are searched. A crash can leave such files.

@@ -8,9 +8,9 @@ from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketQueueFactory
 from tests.tickets.mail_servers import mail_server
 from tests.tickets.mails import a_mail, taken
-from tickets.mail.acknowledgements import SPAN
 from tickets.mail.dispatcher import dispatch
 from tickets.models import AcknowledgedAddress, Dispatch, Message, Ticket, TicketQueue
+from tickets.verbs.automatic_mail import SPAN
 from tickets.verbs.messages import reply_to
 
 pytestmark = pytest.mark.django_db

@@ -5,12 +5,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import time_machine
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from callcentre.core import deletions
 from callcentre.core.actor import SYSTEM
+from callcentre.core.errors import Invalid
 from tests.backoffice import superuser
 from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
@@ -26,7 +28,7 @@ from tests.tickets.factories import (
 )
 from tickets.models import Dispatch, Message, Rule, RuleRun, Ticket, TicketChange, TicketStatus
 from tickets.models.ticket import Priority
-from tickets.verbs.automation import offered_macros, run_due, try_actions, use_macro
+from tickets.verbs.automation import _run_for, offered_macros, ready, run_due, try_actions, use_macro
 from tickets.verbs.messages import comment_on, receive_message, reply_to
 from tickets.verbs.tickets import edit_ticket, open_ticket
 
@@ -50,22 +52,23 @@ def received(ticket: Ticket) -> object:
 
 
 @pytest.mark.parametrize(
-    ("event", "act"),
+    ("events", "act"),
     [
-        ("received", received),
-        ("replied", lambda ticket: reply_to(ticket, ACTOR, agent_login=AgentFactory().login, body="x")),
-        ("commented", lambda ticket: comment_on(ticket, ACTOR, agent_login=AgentFactory().login, text="x")),
-        ("changed", lambda ticket: edit_ticket(ticket, ACTOR, subject="other")),
+        (["received"], received),
+        # A reply that moves the status is a change, too.
+        (["replied", "changed"], lambda ticket: reply_to(ticket, ACTOR, agent_login=AgentFactory().login, body="x")),
+        (["commented"], lambda ticket: comment_on(ticket, ACTOR, agent_login=AgentFactory().login, text="x")),
+        (["changed"], lambda ticket: edit_ticket(ticket, ACTOR, subject="other")),
     ],
 )
-def test_a_rule_runs_after_its_event_and_no_other(event: str, act: Callable[[Ticket], object]) -> None:
+def test_a_rule_runs_after_its_event_and_no_other(events: list[str], act: Callable[[Ticket], object]) -> None:
     for name in ("opened", "received", "replied", "commented", "changed"):
         RuleFactory(name=name, events=[name])
     ticket = TicketFactory()
 
     act(ticket)
 
-    assert rule_runs(ticket) == [event]
+    assert rule_runs(ticket) == events
     assert Ticket.objects.get().tags == ["ruled"]
 
 
@@ -263,8 +266,8 @@ def test_macros_are_offered_for_tickets_that_meet_their_conditions() -> None:
     any_, high = MacroFactory(), MacroFactory(conditions=is_high())
     MacroFactory(is_active=False)
 
-    assert offered_macros(TicketFactory()) == [any_]
-    assert offered_macros(TicketFactory(priority=3)) == [any_, high]
+    assert offered_macros(TicketFactory(), None) == [any_]
+    assert offered_macros(TicketFactory(priority=3), None) == [any_, high]
 
 
 def test_trying_changes_nothing() -> None:
@@ -304,3 +307,59 @@ def test_a_rule_whose_canned_reply_has_gone_says_so() -> None:
 
     rule.refresh_from_db()
     assert rule.trouble.startswith('The action "send the canned reply" has no value')
+
+
+def test_an_address_that_a_machine_reads_gets_no_reply_of_a_rule_and_others_one_an_hour() -> None:
+    reply = CannedReplyFactory()
+    RuleFactory(actions={"reply": str(reply.pk), "add_tags": ["told"]})
+    machine, person = TicketFactory(sender="no-reply@shop.example"), TicketFactory()
+
+    for ticket in (machine, person, person):
+        edit_ticket(ticket, ACTOR, subject=f"other {Message.objects.count()} {TicketChange.objects.count()}")
+
+    assert list(Message.objects.values_list("ticket", flat=True)) == [person.pk]
+    assert [Ticket.objects.get(pk=ticket.pk).tags for ticket in (machine, person)] == [["told"]] * 2
+    assert TicketChange.objects.filter(action="rule", changes__has_key="trouble").count() == 2
+
+
+def test_a_rule_of_time_asks_again_under_the_lock_and_what_it_changes_starts_no_run(monkeypatch) -> None:
+    now = timezone.now()
+    rule = RuleFactory(timed=True, anchor="updated_at", since=now - timedelta(days=9))
+    other = RuleFactory(timed=True, anchor="updated_at", since=now - timedelta(days=9), actions={"comment": "x"})
+    ticket = TicketFactory(updated_at=now - timedelta(hours=2))
+
+    for minutes in (0, 70, 140):
+        with time_machine.travel(now + timedelta(minutes=minutes), tick=False):
+            run_due(rule)
+            run_due(other)
+
+    assert sorted(rule_runs(ticket)) == sorted([rule.name, other.name])
+    late = TicketFactory(updated_at=now - timedelta(hours=2))
+    (each,) = ready([rule])
+    edit_ticket(late, ACTOR, subject="changed since it was listed")
+    _run_for(each, late)
+    assert rule_runs(late) == []
+
+
+def test_a_value_that_no_column_holds_and_a_field_of_another_type_stop_no_person() -> None:
+    field = CustomFieldFactory(type="choice", options=["a"])
+    wrong = RuleFactory(actions={"add_tags": ["x" * 101]})
+    RuleFactory(conditions=[{"name": f"field_{field.pk}", "operator": "contains", "values": ["a"]}])
+    ticket = TicketFactory()
+
+    edit_ticket(ticket, ACTOR, subject="other")
+
+    wrong.refresh_from_db()
+    assert "100" in wrong.trouble
+    assert (Ticket.objects.get().subject, rule_runs(ticket)) == ("other", [wrong.name])
+
+
+def test_a_macro_with_a_reply_needs_an_agent_and_its_conditions() -> None:
+    reply, ticket = CannedReplyFactory(), TicketFactory()
+    with_reply = MacroFactory(actions={"reply": str(reply.pk)})
+    for_high = MacroFactory(conditions=is_high())
+
+    for macro, agent in ((with_reply, None), (for_high, AgentFactory())):
+        with pytest.raises(Invalid):
+            use_macro(ticket, macro, ACTOR, agent)
+    assert not Message.objects.exists()

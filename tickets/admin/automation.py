@@ -24,6 +24,7 @@ from callcentre.admin import Admin, display, user_of
 from callcentre.admin.theme import ModelForm
 from callcentre.core.integers import integer_of
 from callcentre.core.scope import within_scope
+from telephony.models import Agent
 from tickets.admin.ticket_page_forms import tags_of
 from tickets.admin.ticket_page_sidebar import entries_of
 from tickets.models import CustomField, Macro, Rule, Ticket
@@ -96,7 +97,8 @@ class ConditionalForm(ModelForm):
     known: Mapping[str, Fact] = {}
 
     def conditions(self) -> list[dict[str, Any]]:
-        found = []
+        # Those on a field that is gone stay: without them it would match more.
+        found = [each for each in self.instance.conditions if each["name"] not in self.known]
         for name, fact in self.known.items():
             if operator := self.cleaned_data.get(f"if_{name}"):
                 given: Any = self.cleaned_data.get(f"of_{name}") or ""
@@ -104,6 +106,7 @@ class ConditionalForm(ModelForm):
                 takes_values = Operator(operator).takes_values
                 if takes_values and not values:
                     self.add_error(f"of_{name}", _now("Choose or write a value."))
+                    continue
                 found.append({"name": name, "operator": operator, "values": list(values) if takes_values else []})
         return found
 
@@ -123,6 +126,9 @@ class AutomationForm(ConditionalForm):
     def clean(self) -> dict[str, Any]:
         super().clean()
         self.instance.actions = self.actions()
+        for name in ("add_tags", "remove_tags"):
+            if any(len(tag) > 100 for tag in self.instance.actions.get(name, ())):
+                self.add_error(f"do_{name}", _now("A tag has at most 100 characters."))
         if not self.instance.actions:
             self.add_error(None, _now("Nothing is to be done: choose an action."))
         return self.cleaned_data
@@ -216,7 +222,10 @@ class AutomationAdmin(ConditionalAdmin):
         matching = [ticket for ticket in last if all_hold(checks, ticket, EVERYTHING)]
         chosen = integer_of(request.POST.get("tried_on", "").strip().lstrip("#"))
         one = tickets.filter(pk=chosen).first() if chosen else next(iter(matching), None)
-        tried = try_actions(one, str(self.opts.verbose_name), actions) if one else None
+        # A rule has no agent.
+        agent = None if self.may_change else Agent.objects.of_user(user_of(request))
+        is_complete = one is not None and not form.errors
+        tried = try_actions(one, str(self.opts.verbose_name), actions, agent) if is_complete and one else None
         fields = list(CustomField.objects.of(CustomField.Owner.TICKET)) if one else []
         return self.page(
             request,
@@ -247,6 +256,14 @@ class RuleForm(AutomationForm):
         widget=UnfoldAdminCheckboxSelectMultipleWidget(),
         help_text=_("Or choose a time below."),
     )
+
+    def clean(self) -> dict[str, Any]:
+        super().clean()
+        if self.cleaned_data.get("anchor"):
+            for condition in self.instance.conditions:
+                if condition["operator"] == Operator.BECAME:
+                    self.add_error(f"if_{condition['name']}", _now("At a time nothing becomes: choose “is one of”."))
+        return self.cleaned_data
 
 
 @admin.register(Rule)

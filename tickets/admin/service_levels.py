@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import Admin, Inline, WeekdaysInline, display
+from callcentre.admin import Admin, Inline, WeekdaysInline, display, never
 from tickets.admin.automation import ConditionalAdmin
 from tickets.models import BusinessCalendar, CalendarHours, ClosedDay, ServiceLevel
 
@@ -38,6 +38,7 @@ class ServiceLevelAdmin(ConditionalAdmin):
     list_display = ("name", "order", "first_response", "next_response", "resolution", "calendar", "is_active")
     list_select_related = ("calendar",)
     own_fields = ("name", ("order", "is_active"), MINUTES, "calendar")
+    has_delete_permission = never  # closed tickets have it: it is made inactive instead
 
     @display(description=_("first response within"), ordering="first_response_minutes")
     def first_response(self, level: ServiceLevel) -> str:

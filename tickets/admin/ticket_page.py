@@ -167,7 +167,7 @@ class TicketPage:
             "connected": connected_with(ticket, scope_of(request)),
             "agent": self.agent,
             "may_change": may_change,
-            "macros": offered_macros(ticket) if may_change else [],
+            "macros": offered_macros(ticket, self.agent) if may_change else [],
             "may_block": may_block(request, ticket),
             "may_delete": admin.has_delete_permission(request, ticket),
             "visitors": presence.report(ticket.pk, user_of(request), is_writing=False),

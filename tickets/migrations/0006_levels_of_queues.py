@@ -21,18 +21,17 @@ def make_levels(apps, schema_editor):
             levels[queue.pk], times[queue.pk] = level_of(apps, queue, hours), WorkingTime(hours)
     if not levels:
         return
-    # The due times of open tickets are those of their queues already.
-    token = uuid4()
-    apps.get_model("tickets", "AutomationState").objects.update_or_create(
-        pk=1, defaults={"levels_token": token, "computed_token": token}
-    )
+    # The first worker of the new release computes open tickets: the one before writes some until it is stopped.
+    apps.get_model("tickets", "AutomationState").objects.update_or_create(pk=1, defaults={"levels_token": uuid4()})
     tickets = apps.get_model("tickets", "Ticket").objects.filter(queue__in=levels, service_level=None).order_by("pk")
     last = 0
-    while rows := list(tickets.filter(pk__gt=last)[:BATCH]):
+    while ids := list(tickets.filter(pk__gt=last).values_list("pk", flat=True)[:BATCH]):
         with transaction.atomic(), connection.cursor() as cursor:
+            rows = list(tickets.filter(pk__in=ids).select_for_update(no_key=True))
             found = [(row.pk, levels[row.queue_id].pk, *met(row, levels[row.queue_id], times[row.queue_id])) for row in rows]
-            cursor.execute(LEVELLED, [list(column) for column in zip(*found, strict=True)])
-        last = rows[-1].pk
+            if found:
+                cursor.execute(LEVELLED, [list(column) for column in zip(*found, strict=True)])
+        last = ids[-1]
 
 
 def level_of(apps, queue, hours):

@@ -5,6 +5,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 from uuid import UUID, uuid4
 
 from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -44,6 +46,20 @@ class Anchor(models.TextChoices):
     RESOLUTION = "resolution_due_at", pgettext_lazy("time of a ticket", "its resolution is due")
 
 
+# Ten years.
+_MOST_MINUTES = 5_256_000
+
+
+def check_minutes(row: models.Model, *names: str) -> None:
+    """Raise ValidationError for more minutes than a calendar knows."""
+    for name in names:
+        if (minutes := getattr(row, name)) is not None:
+            try:
+                MaxValueValidator(_MOST_MINUTES)(abs(minutes))
+            except ValidationError as error:
+                raise ValidationError({name: error.messages}) from error
+
+
 class Conditional(TimestampedModel):
     """The columns of what holds for the tickets that meet conditions."""
 
@@ -73,7 +89,7 @@ class Automation(Conditional):
         abstract = True
 
 
-@audited()
+@audited(ignored=("trouble", "since"))
 class Rule(Automation):
     """A rule runs after a change of a ticket, or some time after one of its times.
 
@@ -99,6 +115,9 @@ class Rule(Automation):
     since = models.DateTimeField(db_default=Now(), editable=False)
     # Why it could not do all that it says at its last run; "" if it could.
     trouble = models.CharField(_("last error"), max_length=500, blank=True, default="", editable=False)
+
+    def clean(self) -> None:
+        check_minutes(self, "after_minutes")
 
     class Meta(Automation.Meta):
         verbose_name = _("rule of tickets")

@@ -17,7 +17,7 @@ from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.holiday_calendars import has_calendar, is_holiday_in
 from callcentre.core.opening_hours import WeeklyHours, hours_constraints
 from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
-from tickets.models.automation import AutomationState, Conditional, Kept
+from tickets.models.automation import AutomationState, Conditional, Kept, check_minutes
 from tickets.models.ticket import Ticket
 from tickets.models.vocabulary import Check, all_hold, checks_of, facts
 from tickets.models.working_time import Hours, WorkingTime
@@ -125,6 +125,9 @@ class ServiceLevel(Conditional):
         help_text=_("To each later message that no agent has answered."),
     )
     resolution_minutes = models.PositiveIntegerField(_("resolution within min"), null=True, blank=True)
+
+    def clean(self) -> None:
+        check_minutes(self, "first_response_minutes", "next_response_minutes", "resolution_minutes")
 
     class Meta(Conditional.Meta):
         verbose_name = _("service level")

@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import F, Func, Q, TextField, Value
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import IContains
-from django.utils.translation import gettext as _now
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -126,7 +126,7 @@ def fact_of(field: CustomField) -> Fact:
     key, kind = str(field.pk), CustomField.Type(field.type)
     common: dict[str, Any] = {
         "name": f"field_{key}",
-        "label": _now("field “%(name)s”") % {"name": field.name},
+        "label": format_lazy(_("field “{name}”"), name=field.name),
         "column": "custom_fields",
         "key": key,
     }
@@ -182,7 +182,7 @@ def _asks(fact: Fact, operator: Operator, values: tuple[Any, ...]) -> Asks:
 
 def _has_one(texts: tuple[str, ...], value: str) -> bool:
     value = value.lower()
-    return any(text in value for text in texts) if len(texts) > 1 else texts[0] in value
+    return texts[0] in value if len(texts) == 1 else any(text in value for text in texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +242,8 @@ def check_of(condition: Condition, known: Mapping[str, Fact]) -> Check | None:
     if fact is None:
         return None
     operator = Operator(condition["operator"])
+    if operator not in fact.operators:  # the field has got another type
+        return None
     texts = condition.get("values", [])
     if operator in _OF_TEXT:
         values: tuple[Any, ...] = tuple(text.lower() for text in texts)

@@ -7,13 +7,17 @@ history and the rule's page say why.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from django.db import transaction
+from django.conf import settings
+from django.db import DataError, transaction
 from django.db.models import Exists, Max, OuterRef, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import override
 
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
@@ -22,19 +26,19 @@ from tickets.models.automation import Anchor, Happening, Kept, Macro, Rule, Rule
 from tickets.models.mail import CannedReply
 from tickets.models.message import Message
 from tickets.models.rules import active_agent
-from tickets.models.ticket import RESPONSE_IS_OWED, Source, Ticket, TicketChange
+from tickets.models.ticket import PRIORITIES, RESPONSE_IS_OWED, Source, Ticket, TicketChange
 from tickets.models.vocabulary import (
     ACTIONS,
     FACTS,
     MYSELF,
     NO_AGENT,
     Check,
-    Fact,
     all_hold,
     checks_of,
     facts,
     in_words,
 )
+from tickets.verbs.automatic_mail import may_be_answered, take_turn
 from tickets.verbs.conversation import comment_on, reply_to, send_automatically
 from tickets.verbs.edits import edit
 from tickets.verbs.ticket_row import lock_ticket, log_ticket
@@ -51,13 +55,19 @@ _CATCHES_UP = timedelta(days=1)
 class ReadyRule:
     rule: Rule
     checks: tuple[Check, ...]
+    # The conditions in words, as the history has them.
+    words: str
 
 
-def ready(rules: Iterable[Rule], known: Mapping[str, Fact] | None = None) -> tuple[ReadyRule, ...]:
+def ready(rules: Iterable[Rule]) -> list[ReadyRule]:
     """Return the rules with their checks. A rule that asks for something that is gone never matches."""
-    known = facts() if known is None else known
-    found = ((rule, checks_of(rule.conditions, known)) for rule in rules)
-    return tuple(ReadyRule(rule, checks) for rule, checks in found if checks is not None)
+    with override(settings.LANGUAGE_CODE):
+        known = facts()
+        return [
+            ReadyRule(rule, checks, "; ".join(in_words(condition, known) for condition in rule.conditions))
+            for rule in rules
+            if (checks := checks_of(rule.conditions, known)) is not None
+        ]
 
 
 Rules = Mapping[str, Sequence[ReadyRule]]
@@ -75,76 +85,98 @@ def _read_rules() -> Rules:
 _KEPT: Kept[Rules] = Kept("token", _read_rules, {})
 
 
-def after_change(ticket: Ticket, happening: Happening, changed: Collection[str] = ()) -> None:
+def after_change(ticket: Ticket, *happenings: Happening, changed: Collection[str] = ()) -> None:
     """Run the rules that match after something happened to a ticket, which this transaction has locked.
 
     `changed` has the names of the changed columns, as in the history.
     """
-    _run(ticket, _KEPT.get(), happening, changed, set())
+    _run(ticket, _KEPT.get(), happenings, changed, set())
 
 
-def changed_by(message: Message) -> tuple[str, ...]:
-    """Return the names of the columns that a message has changed."""
-    return ("status",) if message.system_comment else ()
+def after_message(message: Message, happening: Happening, changed: Collection[str] = ()) -> None:
+    """Run the rules after a message. One that has changed the status is a change, too."""
+    moved = {"status"} if message.system_comment else set()
+    happenings = (happening, Happening.CHANGED) if moved or changed else (happening,)
+    after_change(message.ticket, *happenings, changed={*changed, *moved})
 
 
-def _run(ticket: Ticket, rules: Rules, happening: Happening, changed: Collection[str], done: set[int]) -> None:
-    matching = [
-        each for each in rules.get(happening, ()) if all_hold(each.checks, ticket, changed) and each.rule.pk not in done
-    ]
-    done.update(each.rule.pk for each in matching)
+def _run(
+    ticket: Ticket, rules: Rules, happenings: Sequence[Happening], changed: Collection[str], done: set[int]
+) -> None:
+    matching: dict[int, ReadyRule] = {}
+    for happening in happenings:
+        for each in rules.get(happening, ()):
+            if all_hold(each.checks, ticket, changed) and each.rule.pk not in done:
+                matching[each.rule.pk] = each
+    done.update(matching)
     started: set[str] = set()
-    for each in matching:
-        columns = _do(each, ticket, changed)
+    for each in sorted(matching.values(), key=lambda each: (each.rule.order, each.rule.pk)):
+        columns = _do(each, ticket)
         if each.rule.starts_others:
             started |= columns
     if started:
-        _run(lock_ticket(ticket), rules, Happening.CHANGED, started, done)
+        _run(lock_ticket(ticket), rules, [Happening.CHANGED], started, done)
 
 
-def _do(ready_rule: ReadyRule, ticket: Ticket, changed: Collection[str] = ()) -> set[str]:
+def _do(each: ReadyRule, ticket: Ticket) -> set[str]:
     """Do what a rule says, and write why into the history. Return the names of the columns that it changed."""
-    rule = ready_rule.rule
+    rule = each.rule
     actor = Actor("system", None, rule.name)
-    why: dict[str, Any] = {"rule": [None, rule.name], "matched": [None, _matched(rule, ready_rule.checks, changed)]}
-    columns: set[str] = set()
-    trouble = ""
-    try:
-        with transaction.atomic():
-            columns = _act(lock_ticket(ticket), actor, rule.actions, None)
-    except Invalid as refused:
-        trouble = " ".join(fault.in_words({}) for fault in refused.faults)[:500]
+    why: dict[str, Any] = {"rule": [None, rule.name], "matched": [None, each.words]}
+    done = _Done()
+    with override(settings.LANGUAGE_CODE):
+        try:
+            with transaction.atomic():
+                done = _act(lock_ticket(ticket), actor, rule.actions, None)
+            trouble = done.left_out
+        except Invalid as refused:
+            trouble = " ".join(fault.in_words({}) for fault in refused.faults)[:500]
+        except DataError as error:  # a value that no column can hold
+            trouble = str(error)[:500]
+    if trouble:
         why["trouble"] = [None, trouble]
     log_ticket(ticket, actor, "rule", why)
-    if trouble != rule.trouble:
-        Rule.objects.filter(pk=rule.pk).update(trouble=trouble)
-    return columns
+    # Most runs change nothing here, and wait for no other run.
+    Rule.objects.filter(pk=rule.pk).exclude(trouble=trouble).update(trouble=trouble)
+    return done.columns
 
 
-def _matched(rule: Rule, checks: Iterable[Check], changed: Collection[str]) -> str:
-    """Return the conditions in words, with the changed columns that rules of changes asked for."""
-    known = {check.fact.name: check.fact for check in checks}
-    return "; ".join(in_words(condition, known) for condition in rule.conditions)
+@dataclass(slots=True)
+class _Done:
+    columns: set[str] = field(default_factory=set)
+    # Why a mail was not sent.
+    left_out: str = ""
 
 
-def _act(ticket: Ticket, actor: Actor, actions: Mapping[str, Any], agent: Agent | None) -> set[str]:
-    """Do the actions of a rule, or of a macro that an agent uses."""
+def _act(ticket: Ticket, actor: Actor, actions: Mapping[str, Any], agent: Agent | None) -> _Done:
+    """Do the actions of a rule, or of a macro that an agent uses. The status is set after the reply, which moves it."""
+    done = _Done()
     values = values_of(actions, ticket, agent)
-    columns = edit(ticket, actor, **values)[1] if values else set()
-    if text := actions.get("comment"):
-        login = agent.login if agent else ""
-        comment_on(ticket, actor, agent_login=login, text=text, text_type=Message.BodyType.PLAIN)
     if pk := actions.get("reply"):
         reply = CannedReply.objects.filter(pk=pk).first()
         if reply is None:
             raise Invalid([Fault(ErrorCode.TICKET_ACTION_VALUE, params={"name": ACTIONS["reply"].label})])
-        if agent:
-            kind = Message.BodyType.HTML if ticket.source == Source.EMAIL else Message.BodyType.PLAIN
-            text = reply.text_for(ticket, agent, kind)
-            reply_to(ticket, actor, agent_login=agent.login, body=text, body_type=kind)
-        else:
-            send_automatically(ticket, reply.text_for(ticket, ticket.agent))
-    return columns
+        done.left_out = _send(ticket, actor, reply, agent)
+    if values:
+        done.columns = edit(ticket, actor, **values)[1]
+    if text := actions.get("comment"):
+        login = agent.login if agent else ""
+        comment_on(ticket, actor, agent_login=login, text=text, text_type=Message.BodyType.PLAIN)
+    return done
+
+
+def _send(ticket: Ticket, actor: Actor, reply: CannedReply, agent: Agent | None) -> str:
+    """Send a canned reply of the agent, or an automatic mail. Return why the customer gets none."""
+    if agent:
+        kind = Message.BodyType.HTML if ticket.source == Source.EMAIL else Message.BodyType.PLAIN
+        text = reply.text_for(ticket, agent, kind)
+        message = reply_to(ticket, actor, agent_login=agent.login, body=text, body_type=kind)
+        ticket.status, ticket.substatus = message.ticket.status, message.ticket.substatus
+    elif may_be_answered(ticket) and take_turn(ticket):
+        send_automatically(ticket, reply.text_for(ticket, ticket.agent))
+    else:
+        return _("The customer gets no automatic mail: a machine reads the address, or it got one within the hour.")
+    return ""
 
 
 def values_of(actions: Mapping[str, Any], ticket: Ticket, agent: Agent | None) -> dict[str, Any]:
@@ -159,24 +191,30 @@ def values_of(actions: Mapping[str, Any], ticket: Ticket, agent: Agent | None) -
             value = {NO_AGENT: "", MYSELF: agent.login if agent else ticket.agent_login}.get(value, value)
         if action.argument == "tags":
             seen.tags = value
+        if action.argument == "priority":
+            seen.priority = PRIORITIES[value]
         values[action.argument] = value
     return values
 
 
 def use_macro(ticket: Ticket, macro: Macro, actor: Actor, agent: Agent | None) -> None:
-    """Do the actions of a macro in one transaction; raise Invalid if one of them is not possible."""
+    """Do the actions of a macro in one transaction. Raise Invalid if one is impossible, or it is for other tickets."""
     with transaction.atomic():
         ticket = lock_ticket(ticket)
+        if macro not in offered_macros(ticket, agent):
+            raise Invalid([Fault(ErrorCode.MACRO_NOT_FOUND, "macro_id")])
+        status_id = ticket.status_id
         log_ticket(ticket, actor, "macro", {"macro": [None, macro.name]})
-        columns = _act(ticket, actor, macro.actions, agent)
+        columns = _act(ticket, actor, macro.actions, agent).columns
+        ticket = lock_ticket(ticket)
+        if ticket.status_id != status_id:
+            columns = {*columns, "status"}
         happenings = {
             Happening.CHANGED: bool(columns),
             Happening.COMMENTED: "comment" in macro.actions,
             Happening.REPLIED: "reply" in macro.actions,
         }
-        for happening, has_happened in happenings.items():
-            if has_happened:
-                after_change(lock_ticket(ticket), happening, columns)
+        after_change(ticket, *(each for each, has_happened in happenings.items() if has_happened), changed=columns)
 
 
 class Tried(NamedTuple):
@@ -187,7 +225,7 @@ class Tried(NamedTuple):
     trouble: str
 
 
-def try_actions(ticket: Ticket, name: str, actions: Mapping[str, Any]) -> Tried:
+def try_actions(ticket: Ticket, name: str, actions: Mapping[str, Any], agent: Agent | None = None) -> Tried:
     """Do the actions, read what they did, and take it back."""
     trouble = ""
     with transaction.atomic():
@@ -195,7 +233,7 @@ def try_actions(ticket: Ticket, name: str, actions: Mapping[str, Any]) -> Tried:
         before = [each.aggregate(pk=Max("pk"))["pk"] or 0 for each in rows]
         try:
             with transaction.atomic():
-                _act(lock_ticket(ticket), Actor("system", None, name), actions, None)
+                trouble = _act(lock_ticket(ticket), Actor("system", None, name), actions, agent).left_out
         except Invalid as refused:
             trouble = " ".join(fault.in_words({}) for fault in refused.faults)
         changes = list(TicketChange.objects.filter(ticket=ticket, pk__gt=before[0]).order_by("pk"))
@@ -218,9 +256,13 @@ def use_macro_of(
     use_macro(ticket, macro, actor, agent)
 
 
-def offered_macros(ticket: Ticket) -> list[Macro]:
-    """Return the active macros whose conditions hold for the ticket."""
-    macros = list(Macro.objects.filter(is_active=True))
+def offered_macros(ticket: Ticket, agent: Agent | None) -> list[Macro]:
+    """Return the active macros whose conditions hold. A person without an agent neither replies nor takes tickets."""
+    macros = [
+        macro
+        for macro in Macro.objects.filter(is_active=True)
+        if agent or not ("reply" in macro.actions or macro.actions.get("agent") == MYSELF)
+    ]
     known = facts() if macros else {}
     found = ((macro, checks_of(macro.conditions, known)) for macro in macros)
     return [macro for macro, checks in found if checks is not None and all_hold(checks, ticket)]
@@ -231,24 +273,30 @@ def offered_macros(ticket: Ticket) -> list[Macro]:
 
 def run_due(rule: Rule) -> None:
     """Run a rule of time for the tickets whose time has come, each in a transaction of its own."""
-    (each,) = ready([rule]) or (None,)
-    if each is None:
+    for each in ready([rule]):
+        for pk in list(due_tickets(each, timezone.now()).values_list("pk", flat=True)[:MOST_AT_ONCE]):
+            with suppress(Conflict), transaction.atomic():  # it may have been deleted meanwhile
+                _run_for(each, lock_ticket(Ticket(pk=pk)))
+
+
+def _run_for(each: ReadyRule, ticket: Ticket) -> None:
+    """Run a rule of time for a ticket, unless its time has changed meanwhile."""
+    rule = each.rule
+    if not due_tickets(each, timezone.now()).filter(pk=ticket.pk).exists():
         return
-    for pk in list(due_tickets(each, timezone.now()).values_list("pk", flat=True)[:MOST_AT_ONCE]):
-        with transaction.atomic():
-            try:
-                ticket = lock_ticket(Ticket(pk=pk))
-            except Conflict:  # it was deleted meanwhile
-                continue
-            at = _time_of(rule, ticket)
-            if at is None or RuleRun.objects.filter(rule=rule, ticket=ticket, anchored_at=at).exists():
-                continue
-            if not all_hold(each.checks, ticket):
-                continue
-            RuleRun.objects.update_or_create(rule=rule, ticket=ticket, defaults={"anchored_at": at})
-            columns = _do(each, ticket)
-            if columns and rule.starts_others:
-                _run(lock_ticket(ticket), _KEPT.get(), Happening.CHANGED, columns, set())
+    columns: set[str] = set()
+    if has_run := all_hold(each.checks, ticket):
+        columns = _do(each, ticket)
+        ticket = lock_ticket(ticket)
+    # The time as the rule has left it: what a rule changes is no reason to run it again.
+    RuleRun.objects.update_or_create(
+        rule=rule, ticket=ticket, defaults={"anchored_at": getattr(ticket, rule.anchor) or timezone.now()}
+    )
+    if has_run:
+        others = RuleRun.objects.filter(ticket=ticket, rule__anchor=Anchor.UPDATED)
+        others.update(anchored_at=ticket.updated_at)
+    if columns and rule.starts_others:
+        _run(ticket, _KEPT.get(), [Happening.CHANGED], columns, {rule.pk})
 
 
 def due_tickets(each: ReadyRule, now: datetime) -> "QuerySet[Ticket]":
@@ -267,8 +315,3 @@ def due_tickets(each: ReadyRule, now: datetime) -> "QuerySet[Ticket]":
         tickets = tickets.filter(check.sql)
     ran = RuleRun.objects.filter(rule=rule, ticket=OuterRef("pk"), anchored_at=OuterRef(anchor))
     return tickets.filter(~Exists(ran)).order_by(anchor, "pk")
-
-
-def _time_of(rule: Rule, ticket: Ticket) -> datetime | None:
-    at: datetime | None = getattr(ticket, rule.anchor)
-    return at

@@ -31,16 +31,20 @@ def set_columns(ticket: Ticket, columns: dict[str, Any]) -> dict[str, Any]:
     for name, value in columns.items():
         setattr(ticket, name, value)
     is_new = ticket.pk is None
-    may_move = bool(columns) and (ticket.service_level_id is None or not _CHOOSING.isdisjoint(columns))
+    is_over = ticket.closed_at is not None and "closed_at" not in columns
+    may_move = not is_over and bool(columns)
+    may_move = may_move and (ticket.service_level_id is None or not _CHOOSING.isdisjoint(columns))
     if not (is_new or may_move or _FACTS.intersection(columns)):
         return columns
     levels = LEVELS.get()
     found: dict[str, Any] = {}
+    held = _level(ticket, levels)
     if may_move and (level_id := level_of(ticket, levels)) != ticket.service_level_id:
         found["service_level_id"] = ticket.service_level_id = level_id
     if found or is_new or _DUE.intersection(columns):
         found |= due_times(ticket, levels)
-    level = _level(ticket, levels)
+    # A change that ends a target is judged by the level that the ticket had until then.
+    level = held or _level(ticket, levels)
     if "first_agent_responded_at" in columns:
         minutes = level.first_response if level else None
         responded_at = ticket.first_agent_responded_at

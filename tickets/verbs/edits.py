@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.changes import differences
-from callcentre.core.errors import Fault, Invalid
+from callcentre.core.errors import ErrorCode, Fault, Invalid
 from tickets import events
 from tickets.addresses import read_sender
 from tickets.models import custom_field, rules
@@ -16,6 +16,8 @@ from tickets.models.custom_field import CustomField
 from tickets.models.ticket import PRIORITIES, Ticket
 from tickets.verbs.due_times import Kind, change_status, set_columns
 from tickets.verbs.ticket_row import add_system_comment, lock_ticket, log_ticket, save_ticket
+
+_LONGEST_TAG = 100
 
 
 def edit(
@@ -48,11 +50,13 @@ def edit(
         assert choice.queue is not None
         if choice.status.kind == Kind.CLOSED and ticket.closed_at is None:
             faults += custom_field.check_required(values, choice.queue.pk)
+        tags = None if tags is None else list(dict.fromkeys(tags))
+        if any(len(tag) > _LONGEST_TAG for tag in tags or ()):
+            faults.append(Fault(ErrorCode.TOO_LONG, "tags", {"limit": _LONGEST_TAG}))
         if faults := faults + wrong:
             raise Invalid(faults)
         if origin and "customer_id" not in chosen:
             choice.customer = choice.customer or rules.customer_of(origin["sender"])
-        tags = None if tags is None else list(dict.fromkeys(tags))
         rank = PRIORITIES.get(priority or "")
         given = {"subject": subject, **origin, "tags": tags, "priority": rank, "custom_fields": values}
         names = ("queue", "category", "type", "agent", "customer")

@@ -101,6 +101,8 @@ def merge_tickets(source: Ticket, target: Ticket, actor: Actor) -> None:
         comment = status_comment(source.full_status_name, status.name)
         closing = {"closed_at": source.closed_at or now, "closed_by": source.closed_by or source.agent}
         moved = {"status": status, "substatus": None, "merged_into": target}
+        # Its answers are those of the target.
+        closing |= {"first_response_met": None, "resolution_met": None}
         save_ticket(source, {**moved, **closing, **responded[source]}, now)
         add_system_comment(source, comment, now)
         save_ticket(target, owed, now)
@@ -146,16 +148,16 @@ def split_ticket(ticket: Ticket, actor: Actor, messages: Sequence[int], subject:
         connected = [*ticket.connected_ids, other.pk]
         changes = {name: [str(getattr(ticket, name) or ""), str(value or "")] for name, value in own.items()}
         changes = {name: pair for name, pair in changes.items() if pair[0] != pair[1]}
-        save_ticket(ticket, {**own, "connected_ids": connected, **_owed_by_messages(ticket)}, now)
+        save_ticket(ticket, {"connected_ids": connected, **_owed_by_messages(ticket, **own)}, now)
         log_ticket(ticket, actor, "split", {"split": [None, other.pk], **changes})
         log_ticket(other, actor, "create", {"split_from": [None, ticket.pk]})
         events.ticket_created(other)
-        after_change(other, Happening.OPENED, EVERYTHING)
+        after_change(other, Happening.OPENED, changed=EVERYTHING)
         events.ticket_updated(ticket)
     return other
 
 
-def _owed_by_messages(ticket: Ticket) -> dict[str, Any]:
+def _owed_by_messages(ticket: Ticket, **own: Any) -> dict[str, Any]:
     """Return the columns about responses that follow from the ticket's messages, with the due times."""
-    columns = {"first_agent_responded_at": first_response(ticket), "awaiting_since": unanswered_since(ticket)}
+    columns = {**own, "first_agent_responded_at": first_response(ticket), "awaiting_since": unanswered_since(ticket)}
     return set_columns(ticket, columns)

@@ -20,7 +20,7 @@ from tickets.models.message import Message
 from tickets.models.rules import check_body, cleaned
 from tickets.models.ticket import Ticket
 from tickets.verbs import conversation
-from tickets.verbs.automation import after_change, changed_by
+from tickets.verbs.automation import after_message
 from tickets.verbs.conversation import check_date, write
 from tickets.verbs.due_times import Kind, change_status, status_of_kind
 from tickets.verbs.ticket_row import lock_ticket
@@ -35,7 +35,7 @@ def _with_rules(write_message: Callable[P, Message], happening: Happening) -> Ca
     def verb(*args: P.args, **kwargs: P.kwargs) -> Message:
         with transaction.atomic():
             message = write_message(*args, **kwargs)
-            after_change(message.ticket, happening, changed_by(message))
+            after_message(message, happening)
         return message
 
     return verb
@@ -107,5 +107,5 @@ def receive_message(
             if system_comment:
                 events.ticket_updated(ticket)
             if not is_automatic:
-                after_change(ticket, Happening.RECEIVED, changed_by(message))
+                after_message(message, Happening.RECEIVED)
             return message

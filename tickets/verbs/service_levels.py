@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from callcentre.core.actor import SYSTEM
+from callcentre.core.advisory_locks import try_lock
 from callcentre.core.errors import Conflict
 from tickets import events
 from tickets.models.automation import AutomationState
@@ -18,6 +20,8 @@ from tickets.verbs.due_times import due_times, level_of
 from tickets.verbs.ticket_row import lock_ticket, log_ticket
 
 _BATCH = 1000
+# The lock of the worker that computes.
+_COMPUTING = 7_312
 _COLUMNS = ("service_level_id", "response_due_at", "resolution_due_at")
 _SET = """
 UPDATE tickets_ticket t SET service_level_id = n.level, response_due_at = n.response, resolution_due_at = n.resolution
@@ -41,6 +45,11 @@ def compute_open_tickets() -> int:
     state = AutomationState.objects.filter(pk=1).first()
     if state is None or state.computed_token == state.levels_token:
         return 0
+    with try_lock(_COMPUTING) as is_ours:
+        return _compute_all(state.levels_token) if is_ours else 0
+
+
+def _compute_all(token: UUID) -> int:
     last, count = 0, 0
     unfinished = Ticket.objects.filter(closed_at=None).order_by("pk")
     while ids := list(unfinished.filter(pk__gt=last).values_list("pk", flat=True)[:_BATCH]):
@@ -48,7 +57,7 @@ def compute_open_tickets() -> int:
             rows = Ticket.objects.filter(pk__in=ids, closed_at=None).select_related("customer").order_by("pk")
             count += _compute(rows.select_for_update(of=("self",), no_key=True))
         last = ids[-1]
-    AutomationState.objects.filter(levels_token=state.levels_token).update(computed_token=state.levels_token)
+    AutomationState.objects.filter(levels_token=token).update(computed_token=token)
     return count
 
 

@@ -109,7 +109,7 @@ def open_ticket(
         if files:
             attach(message, files)
         if not is_automatic:
-            after_change(ticket, Happening.OPENED, EVERYTHING)
+            after_change(ticket, Happening.OPENED, changed=EVERYTHING)
     return message
 
 
@@ -131,7 +131,7 @@ def open_unwritten_ticket(
         ticket.save(force_insert=True)
         log_ticket(ticket, actor, "create", {})
         events.ticket_created(ticket)
-        after_change(ticket, Happening.OPENED, EVERYTHING)
+        after_change(ticket, Happening.OPENED, changed=EVERYTHING)
     return ticket
 
 
@@ -218,7 +218,7 @@ def edit_ticket(ticket: Ticket, actor: Actor, faults: Sequence[Fault] = (), **va
     with transaction.atomic():
         ticket, columns = edit(ticket, actor, faults, **values)
         if columns:
-            after_change(ticket, Happening.CHANGED, columns)
+            after_change(ticket, Happening.CHANGED, changed=columns)
     return columns
 
 
