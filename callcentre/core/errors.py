@@ -241,7 +241,6 @@ class ErrorCode(enum.Enum):
     CONDITION_VALUE = 150023, _('The condition "%(name)s" has no value, or one that does not exist.')
     TICKET_ACTION_UNKNOWN = 150024, _('There is no such action: "%(name)s".')
     TICKET_ACTION_VALUE = 150025, _('The action "%(name)s" has no value, or one that does not exist.')
-    NO_ACTION = 150026, _("Nothing is to be done: choose an action.")
     MACRO_NOT_FOUND = 150027, _("Macro not found.")
     CUSTOM_FIELD_MISSING = 150021, _('Custom field "%(name)s" must have a value before the ticket is closed.')
     MAIL_NOT_QUARANTINED = 150201, _("The mail is not in quarantine any more.")

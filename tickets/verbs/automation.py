@@ -93,11 +93,12 @@ def after_change(ticket: Ticket, *happenings: Happening, changed: Collection[str
     _run(ticket, _KEPT.get(), happenings, changed, set())
 
 
-def after_message(message: Message, happening: Happening, changed: Collection[str] = ()) -> None:
+def after_message(message: Message, happening: Happening) -> None:
     """Run the rules after a message. One that has changed the status is a change, too."""
-    moved = {"status"} if message.system_comment else set()
-    happenings = (happening, Happening.CHANGED) if moved or changed else (happening,)
-    after_change(message.ticket, *happenings, changed={*changed, *moved})
+    if message.system_comment:
+        after_change(message.ticket, happening, Happening.CHANGED, changed={"status"})
+    else:
+        after_change(message.ticket, happening)
 
 
 def _run(
@@ -170,8 +171,7 @@ def _send(ticket: Ticket, actor: Actor, reply: CannedReply, agent: Agent | None)
     if agent:
         kind = Message.BodyType.HTML if ticket.source == Source.EMAIL else Message.BodyType.PLAIN
         text = reply.text_for(ticket, agent, kind)
-        message = reply_to(ticket, actor, agent_login=agent.login, body=text, body_type=kind)
-        ticket.status, ticket.substatus = message.ticket.status, message.ticket.substatus
+        reply_to(ticket, actor, agent_login=agent.login, body=text, body_type=kind)
     elif may_be_answered(ticket) and take_turn(ticket):
         send_automatically(ticket, reply.text_for(ticket, ticket.agent))
     else:
