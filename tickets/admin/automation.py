@@ -29,6 +29,7 @@ from tickets.admin.ticket_page_forms import tags_of
 from tickets.admin.ticket_page_sidebar import entries_of
 from tickets.models import CustomField, Macro, Rule, Ticket
 from tickets.models.automation import Happening
+from tickets.models.ticket import LONGEST_TAG
 from tickets.models.vocabulary import (
     ACTIONS,
     MYSELF,
@@ -127,7 +128,7 @@ class AutomationForm(ConditionalForm):
         super().clean()
         self.instance.actions = self.actions()
         for name in ("add_tags", "remove_tags"):
-            if any(len(tag) > 100 for tag in self.instance.actions.get(name, ())):
+            if any(len(tag) > LONGEST_TAG for tag in self.instance.actions.get(name, ())):
                 self.add_error(f"do_{name}", _now("A tag has at most 100 characters."))
         if not self.instance.actions:
             self.add_error(None, _now("Nothing is to be done: choose an action."))

@@ -30,6 +30,7 @@ from tickets.admin.ticket_page_forms import (
     tags_of,
 )
 from tickets.models import Ticket
+from tickets.models.ticket import LONGEST_TAG
 from tickets.verbs.merges import merge_tickets
 from tickets.verbs.tickets import edit_ticket
 
@@ -69,7 +70,7 @@ class TagsForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         super().clean()
         for name in ("added", "removed"):
-            if any(len(tag) > 100 for tag in tags_of(self.cleaned_data.get(name, ""))):
+            if any(len(tag) > LONGEST_TAG for tag in tags_of(self.cleaned_data.get(name, ""))):
                 raise ValidationError({name: _now("A tag has at most 100 characters.")})
         return self.cleaned_data
 

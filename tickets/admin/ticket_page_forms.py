@@ -36,7 +36,7 @@ from tickets.models import (
     TicketStatus,
     TicketType,
 )
-from tickets.models.ticket import PRIORITIES
+from tickets.models.ticket import LONGEST_TAG, PRIORITIES
 
 # A reply to the customer; a comment about an answer that the customer got another way; a comment for other agents.
 REPLY, ANSWER, COMMENT = "reply", "answer", "comment"
@@ -284,7 +284,7 @@ class PropertiesForm(EditConflictForm, forms.Form):
 
     def clean_tags(self) -> list[str]:
         tags = tags_of(self.cleaned_data["tags"])
-        if len(tags) > MAX_TAGS or any(len(tag) > 100 for tag in tags):
+        if len(tags) > MAX_TAGS or any(len(tag) > LONGEST_TAG for tag in tags):
             raise ValidationError(_now("At most %(count)s tags of 100 characters.") % {"count": MAX_TAGS})
         return tags
 

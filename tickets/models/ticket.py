@@ -40,6 +40,7 @@ class Priority(models.IntegerChoices):
     URGENT = 4, pgettext_lazy("priority", "urgent")
 
 
+LONGEST_TAG = 100
 # As programs name them.
 PRIORITIES = {priority.name.lower(): priority for priority in Priority}
 
@@ -115,7 +116,7 @@ class Ticket(models.Model):
     # The address or name of the sender of the first message.
     sender = models.CharField(_("from"), max_length=320, blank=True)
     sender_name = models.CharField(_("sender's name"), max_length=200, blank=True)
-    tags = ArrayField(models.CharField(max_length=100), default=list, blank=True, verbose_name=_("tags"))
+    tags = ArrayField(models.CharField(max_length=LONGEST_TAG), default=list, blank=True, verbose_name=_("tags"))
     # Id of the CustomField, as a string -> value. Fields without a value are absent.
     custom_fields = models.JSONField(_("custom fields"), default=dict, blank=True)
     # Ids of connected tickets, kept on both sides.

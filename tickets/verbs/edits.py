@@ -13,11 +13,9 @@ from tickets import events
 from tickets.addresses import read_sender
 from tickets.models import custom_field, rules
 from tickets.models.custom_field import CustomField
-from tickets.models.ticket import PRIORITIES, Ticket
+from tickets.models.ticket import LONGEST_TAG, PRIORITIES, Ticket
 from tickets.verbs.due_times import Kind, change_status, set_columns
 from tickets.verbs.ticket_row import add_system_comment, lock_ticket, log_ticket, save_ticket
-
-_LONGEST_TAG = 100
 
 
 def edit(
@@ -51,8 +49,8 @@ def edit(
         if choice.status.kind == Kind.CLOSED and ticket.closed_at is None:
             faults += custom_field.check_required(values, choice.queue.pk)
         tags = None if tags is None else list(dict.fromkeys(tags))
-        if any(len(tag) > _LONGEST_TAG for tag in tags or ()):
-            faults.append(Fault(ErrorCode.TOO_LONG, "tags", {"limit": _LONGEST_TAG}))
+        if any(len(tag) > LONGEST_TAG for tag in tags or ()):
+            faults.append(Fault(ErrorCode.TOO_LONG, "tags", {"limit": LONGEST_TAG}))
         if faults := faults + wrong:
             raise Invalid(faults)
         if origin and "customer_id" not in chosen:
