@@ -2,14 +2,11 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.management import call_command
-from django.test import Client
 
 from callcentre.core.audit import AuditEntry
 from tests.campaigns.factories import CampaignFactory, RecordImportFactory
@@ -71,14 +68,14 @@ def functions() -> Iterator[tuple[str, set[str]]]:
                     yield f"{path.relative_to(ROOT)}:{node.name}", called
 
 
-def test_each_view_that_answers_with_a_file_writes_an_entry() -> None:
+def test_each_view_that_answers_with_a_file_writes_an_entry():
     found = dict(functions())
 
     assert {name for name, called in found.items() if not called & LOGGING} == WITHOUT_ENTRY.keys()
     assert len(found) > len(WITHOUT_ENTRY)
 
 
-def test_each_command_that_writes_personal_data_writes_an_entry() -> None:
+def test_each_command_that_writes_personal_data_writes_an_entry():
     files = {path.stem: path.read_text() for app in APPS for path in (ROOT / app).glob("management/commands/[a-z]*.py")}
 
     assert files.keys() == COMMANDS.keys()
@@ -104,7 +101,7 @@ def report() -> str:
 @pytest.mark.django_db
 @pytest.mark.usefixtures("plain_static", "own_storage")
 @pytest.mark.parametrize("made", [received_mail, refused_rows, report])
-def test_a_download_is_logged_once_an_hour(admin_client: Client, made: Any) -> None:
+def test_a_download_is_logged_once_an_hour(admin_client, made):
     address = made()
     for _ in range(2):
         assert admin_client.get(address).status_code == 200
@@ -115,7 +112,7 @@ def test_a_download_is_logged_once_an_hour(admin_client: Client, made: Any) -> N
 
 
 @pytest.mark.django_db
-def test_an_export_by_the_command_names_the_user_of_the_terminal(tmp_path: Path) -> None:
+def test_an_export_by_the_command_names_the_user_of_the_terminal(tmp_path):
     campaign = CampaignFactory()
 
     call_command("export_records", campaign.code, tmp_path / "records.csv")

@@ -1,7 +1,5 @@
 """The admin in a real Chromium: its scripts, the files that it loads, and the width of its pages."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +7,7 @@ from django.contrib import admin
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.urls import reverse
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from callcentre.models import ApiUser
 from campaigns.models import Campaign, Record
@@ -52,7 +50,7 @@ def is_page(answer: Any) -> bool:
 
 
 @pytest.mark.trial
-def test_the_scroll_bar_follows_the_colour_mode(visit: Visit) -> None:
+def test_the_scroll_bar_follows_the_colour_mode(visit):
     page = visit.open(page_of(ResendFactory(state="running", total_count=4, done_count=1)))
     shade = """(dark) => {
         document.documentElement.classList.toggle("dark", dark);
@@ -72,7 +70,7 @@ def test_the_scroll_bar_follows_the_colour_mode(visit: Visit) -> None:
 
 
 @pytest.fixture
-def screened(screen: str, browser: Browser, session_id: str, live_server: Any) -> Iterator[Visit]:
+def screened(screen, browser, session_id, live_server):
     """A visit with this screen, whose pages load nothing from elsewhere, fail in no script and break no policy."""
     visit = Visit(browser, live_server.url, session_id, viewport=SCREENS[screen], color_scheme=KIND_OF_SCREEN[screen])
     yield visit
@@ -84,15 +82,15 @@ def screened(screen: str, browser: Browser, session_id: str, live_server: Any) -
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("label", LABELS)
 def test_every_page_fits_the_screen_loads_nothing_from_elsewhere_no_script_fails_and_the_policy_stops_nothing(
-    label: str, screen: str, screened: Visit
-) -> None:
+    label, screen, screened
+):
     assert screened.faults_of(pages_of(label)) == []
 
 
 @pytest.mark.walk("tickets-phone", "campaigns-desk")
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("label", LABELS)
-def test_a_sample_of_the_pages_fits_the_screen_and_no_script_fails(label: str, screen: str, screened: Visit) -> None:
+def test_a_sample_of_the_pages_fits_the_screen_and_no_script_fails(label, screen, screened):
     assert screened.faults_of(pages_of(label, step=SAMPLE, first=FIRST[screen])) == []
 
 
@@ -158,7 +156,7 @@ def test_a_field_is_added_to_a_campaign_in_its_tab(visit):
 
 @pytest.mark.walk("phone")
 @pytest.mark.parametrize("screen", SCREENS)
-def test_the_first_fault_of_a_form_is_in_sight_in_its_tab_and_all_tabs_are(screen: str, visit: Visit) -> None:
+def test_the_first_fault_of_a_form_is_in_sight_in_its_tab_and_all_tabs_are(screen, visit):
     campaign = CampaignFactory(dialer="predictive")
     visit.page.set_viewport_size(SCREENS[screen])  # type: ignore[arg-type]
     page = visit.open(page_of(campaign))
@@ -182,7 +180,7 @@ def test_the_first_fault_of_a_form_is_in_sight_in_its_tab_and_all_tabs_are(scree
     assert visit.trouble == []
 
 
-def test_the_bar_that_saves_is_beside_the_form_and_not_under_the_timeline(visit: Visit) -> None:
+def test_the_bar_that_saves_is_beside_the_form_and_not_under_the_timeline(visit):
     customer = CustomerFactory()
     TicketFactory.create_batch(12, customer=customer)
     page = visit.open(page_of(customer))
@@ -208,7 +206,7 @@ def test_a_person_logs_in_and_changes_the_language(browser, session_id, live_ser
     expect(page.locator("html")).to_have_attribute("lang", "pl")
 
 
-def test_log_names_who_changed_a_campaign_by_page_and_by_api(visit: Visit, api: ApiClient) -> None:
+def test_log_names_who_changed_a_campaign_by_page_and_by_api(visit, api):
     campaign = CampaignFactory(name="Spring", wrap_up_seconds=30)
     page = visit.open(page_of(campaign))
     page.locator("#tabs-items a").filter(has_text="Dialler").click()
@@ -227,7 +225,7 @@ def test_log_names_who_changed_a_campaign_by_page_and_by_api(visit: Visit, api: 
     expect(rows.nth(1)).to_contain_text("127.0.0.1")
 
 
-def test_a_recording_plays_from_the_clicked_line(visit: Visit, own_storage: Path) -> None:
+def test_a_recording_plays_from_the_clicked_line(visit, own_storage):
     recording: Recording = RecordingFactory(ready=True, seconds=20)
     recording.file.name = default_storage.save(recording.path, ContentFile(wav(1000, seconds=20)))
     recording.save(update_fields=["file"])
@@ -243,7 +241,7 @@ def test_a_recording_plays_from_the_clicked_line(visit: Visit, own_storage: Path
     assert visit.trouble == []
 
 
-def test_swagger_ui_shows_every_area_loads_nothing_from_elsewhere_and_sends_no_credential(free_visit: Visit) -> None:
+def test_swagger_ui_shows_every_area_loads_nothing_from_elsewhere_and_sends_no_credential(free_visit):
     page = free_visit.open("/api/docs#/service/ping")
     page.locator("#operations-campaigns-create_campaign").click()
     page.get_by_text("Spring offer").first.wait_for()

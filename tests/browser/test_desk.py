@@ -1,24 +1,23 @@
 """The desk of an agent in a real Chromium: journeys by clicks and by keys, and texts that stay."""
 
 import re
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Locator, expect
 
 from campaigns.models import Attempt
 from campaigns.verbs.results import give_result
 from telephony.calls import switch_requests
 from telephony.models import Connection
 from telephony.verbs import presence
-from tests.browser.conftest import SCREENS, Visit
+from tests.browser.conftest import SCREENS
 from tests.campaigns.dialling.calls import answered_call, hang_up, open_call
 from tests.campaigns.factories import RecordOfferFactory
 from tests.conftest import ACTOR
-from tests.desk.agents import Desk, campaign_talk, desk_of, talk
+from tests.desk.agents import campaign_talk, desk_of, talk
 from tests.processes import heard_switch
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import (
@@ -46,25 +45,25 @@ class Clicks:
 
 
 @pytest.fixture
-def desk(browser: Browser) -> Desk:
+def desk(browser):
     return desk_of(outbound_mode=True)
 
 
 @pytest.fixture
-def visitor(desk: Desk) -> Desk:
+def visitor(desk):
     """An agent without any permission."""
     return desk
 
 
 @pytest.fixture
-def switch(monkeypatch: pytest.MonkeyPatch, committed_db: None) -> Iterator[RecordingSwitch]:
+def switch(monkeypatch, committed_db):
     double = RecordingSwitch()
     monkeypatch.setattr(switch_requests, "current_switch", lambda: double)
     with heard_switch():
         yield double
 
 
-def test_a_previewed_record_is_called_and_gets_its_result(desk: Desk, visit: Visit, switch: RecordingSwitch) -> None:
+def test_a_previewed_record_is_called_and_gets_its_result(desk, visit, switch):
     page, click = visit.open(HOME), Clicks()
     page.evaluate("window.isTheSamePage = true")
     RecordOfferFactory(
@@ -96,7 +95,7 @@ def test_a_previewed_record_is_called_and_gets_its_result(desk: Desk, visit: Vis
     assert visit.trouble == []
 
 
-def test_a_chat_takes_two_clicks_then_one_a_line_and_keeps_its_half_written_answer(desk: Desk, visit: Visit) -> None:
+def test_a_chat_takes_two_clicks_then_one_a_line_and_keeps_its_half_written_answer(desk, visit):
     chat = ChatFactory(queue=QueueFactory(members=[desk.agent]), client_name="Jan Kowal")
     write_in_chat(chat, ACTOR, body="Is anybody there?")
     CannedReplyFactory(name="Regret", body="<p>I am sorry</p>")
@@ -140,7 +139,7 @@ def test_a_chat_takes_two_clicks_then_one_a_line_and_keeps_its_half_written_answ
     assert visit.trouble == []
 
 
-def test_a_number_is_called_in_two_clicks_and_a_refusal_stands_beside_its_button(desk: Desk, visit: Visit) -> None:
+def test_a_number_is_called_in_two_clicks_and_a_refusal_stands_beside_its_button(desk, visit):
     lunch = PauseFactory(name="Lunch")
     page, click = visit.open(HOME), Clicks()
     page.evaluate("window.isTheSamePage = true")
@@ -171,7 +170,7 @@ def test_a_number_is_called_in_two_clicks_and_a_refusal_stands_beside_its_button
     assert visit.trouble == []
 
 
-def test_a_half_written_note_stays_and_is_kept_for_an_earlier_call(desk: Desk, visit: Visit) -> None:
+def test_a_half_written_note_stays_and_is_kept_for_an_earlier_call(desk, visit):
     call = campaign_talk(desk)
     page = visit.open(HOME)
     note = page.locator("textarea[name=note]")
@@ -205,7 +204,7 @@ def test_a_half_written_note_stays_and_is_kept_for_an_earlier_call(desk: Desk, v
     assert result["values"]["last_note"] == "Wants an offer."
 
 
-def test_a_shift_by_the_keyboard_alone(desk: Desk, visit: Visit, switch: RecordingSwitch) -> None:
+def test_a_shift_by_the_keyboard_alone(desk, visit, switch):
     for name in ("Break", "Lunch"):
         PauseFactory(name=name)
     queue = QueueFactory(members=[desk.agent])
@@ -240,7 +239,7 @@ def test_a_shift_by_the_keyboard_alone(desk: Desk, visit: Visit, switch: Recordi
 
 
 @pytest.mark.trial
-def test_the_pause_after_a_call_waits_for_its_topic(desk: Desk, visit: Visit, switch: RecordingSwitch) -> None:
+def test_the_pause_after_a_call_waits_for_its_topic(desk, visit, switch):
     PauseFactory(name="Lunch")
     queue = QueueFactory(topic_minutes=5, wrap_up_seconds=20)
     TopicFactory(group__queue=queue, name="Invoice")
@@ -269,7 +268,7 @@ def test_the_pause_after_a_call_waits_for_its_topic(desk: Desk, visit: Visit, sw
     assert visit.trouble == []
 
 
-def test_a_call_is_transferred_in_two_clicks(desk: Desk, visit: Visit, switch: RecordingSwitch) -> None:
+def test_a_call_is_transferred_in_two_clicks(desk, visit, switch):
     TransferShortcutFactory(name="Accounts")
     call = campaign_talk(desk)
     page, click = visit.open(HOME), Clicks()
@@ -285,7 +284,7 @@ def test_a_call_is_transferred_in_two_clicks(desk: Desk, visit: Visit, switch: R
 
 @pytest.mark.walk("phone")
 @pytest.mark.parametrize("screen", SCREENS)
-def test_the_desk_fits_the_screen(screen: str, desk: Desk, visit: Visit) -> None:
+def test_the_desk_fits_the_screen(screen, desk, visit):
     customer = CustomerFactory(surname="Kowal" * 15, email=f"{'jan' * 20}@client.example")
     campaign_talk(desk, campaign__fields=["a long name of a field " * 3], campaign__script="No blanks" * 80)
     Connection.objects.update(customer_id=customer.pk)

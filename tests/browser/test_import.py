@@ -9,14 +9,14 @@ from playwright.sync_api import Page, expect
 
 from campaigns.importing.import_run import run
 from campaigns.models import Record, RecordImport
-from tests.browser.conftest import Visit, Walk
+from tests.browser.conftest import Walk
 from tests.campaigns.factories import CampaignFactory
 
 ADD = reverse("admin:campaigns_recordimport_add")
 
 
 @pytest.fixture
-def page(visit: Visit, own_storage: Path) -> Page:
+def page(visit, own_storage):
     return visit.page
 
 
@@ -28,7 +28,7 @@ def upload(page: Page, campaign: Any, content: str, tmp_path: Path) -> None:
     page.get_by_role("button", name="Upload", exact=True).click()
 
 
-def test_a_choice_changes_the_preview_and_another_delimiter_the_columns(page: Page, tmp_path: Path) -> None:
+def test_a_choice_changes_the_preview_and_another_delimiter_the_columns(page, tmp_path):
     campaign = CampaignFactory(fields=["town"])
     upload(page, campaign, "Telefon;Drugi\n020 7946 0018;22 555 01 02\n", tmp_path)
 
@@ -45,7 +45,7 @@ def test_a_choice_changes_the_preview_and_another_delimiter_the_columns(page: Pa
 
 
 @pytest.mark.trial
-def test_a_large_file_shows_the_progress_of_its_upload(page: Page, tmp_path: Path) -> None:
+def test_a_large_file_shows_the_progress_of_its_upload(page, tmp_path):
     rows = "".join(f"+48 22 {number:07};{'x' * 100}\n" for number in range(20_000))
 
     upload(page, CampaignFactory(), f"phone;note\n{rows}", tmp_path)
@@ -54,7 +54,7 @@ def test_a_large_file_shows_the_progress_of_its_upload(page: Page, tmp_path: Pat
 
 
 @pytest.mark.trial
-def test_a_file_that_is_too_large_is_not_sent(page: Page, tmp_path: Path, settings: Any) -> None:
+def test_a_file_that_is_too_large_is_not_sent(page, tmp_path, settings):
     settings.MAX_IMPORT_MB = 1
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
@@ -77,9 +77,7 @@ def upload_into_campaign(walk: Walk, path: Path) -> None:
     walk.button("Upload")
 
 
-def test_a_list_with_faults_is_imported_in_six_steps_and_its_refused_rows_downloaded(
-    walk: Walk, own_storage: Path, tmp_path: Path
-) -> None:
+def test_a_list_with_faults_is_imported_in_six_steps_and_its_refused_rows_downloaded(walk, own_storage, tmp_path):
     page, campaign = walk.page, CampaignFactory(code="T7007", name="Spring offer", fields=["Miasto"])
     path = tmp_path / "klienci.csv"
     path.write_text("Telefon;Miasto\n22 555 01 01;Łódź\nbrak;Kraków\n", encoding="cp1250")
@@ -101,9 +99,7 @@ def test_a_list_with_faults_is_imported_in_six_steps_and_its_refused_rows_downlo
 
 
 @pytest.mark.trial
-def test_a_list_makes_the_fields_of_a_new_campaign_in_seven_steps(
-    walk: Walk, own_storage: Path, tmp_path: Path
-) -> None:
+def test_a_list_makes_the_fields_of_a_new_campaign_in_seven_steps(walk, own_storage, tmp_path):
     campaign = CampaignFactory(code="T7007", name="Spring offer")
     path = tmp_path / "numbers.csv"
     path.write_text("phone_number,city\n22 555 01 01,Gdynia\n22 555,Sopot\n")

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission
 from django.utils import timezone
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from telephony.models import Connection
 from telephony.verbs import presence
 from tests.backoffice import page_of
-from tests.browser.conftest import SCREENS, Visit, barriers
+from tests.browser.conftest import SCREENS, barriers
 from tests.campaigns.factories import RecordOfferFactory
 from tests.conftest import ACTOR
 from tests.desk.agents import Desk, desk_of, talk
@@ -41,7 +41,7 @@ AudioBufferSourceNode.prototype.start = function () { console.log("a sound begin
 
 
 @pytest.fixture
-def desk(browser: Browser) -> Desk:
+def desk(browser):
     """Return the desk of an agent who may read and change tickets."""
     desk = desk_of()
     user: Any = desk.agent.user
@@ -50,13 +50,13 @@ def desk(browser: Browser) -> Desk:
 
 
 @pytest.fixture
-def ticket(desk: Desk) -> Ticket:
+def ticket(desk):
     found: Ticket = TicketFactory()
     return found
 
 
 @pytest.fixture
-def visitor(desk: Desk) -> Desk:
+def visitor(desk):
     return desk
 
 
@@ -83,7 +83,7 @@ def wait_until_heard(*pages: Page) -> None:
     raise AssertionError("no page has made a sound")
 
 
-def test_a_call_rings_on_the_page_of_a_ticket_and_leads_to_the_desk(desk: Desk, ticket: Ticket, visit: Visit) -> None:
+def test_a_call_rings_on_the_page_of_a_ticket_and_leads_to_the_desk(desk, ticket, visit):
     page = visit.open(page_of(ticket))
     bar = page.get_by_role("region", name="Incoming", exact=True)
     expect(bar).to_be_hidden()
@@ -107,7 +107,7 @@ def test_a_call_rings_on_the_page_of_a_ticket_and_leads_to_the_desk(desk: Desk, 
 
 
 @pytest.mark.trial
-def test_a_call_is_shown_while_the_timers_of_the_page_stand_still(desk: Desk, ticket: Ticket, visit: Visit) -> None:
+def test_a_call_is_shown_while_the_timers_of_the_page_stand_still(desk, ticket, visit):
     visit.page.clock.install()
     page = visit.open(page_of(ticket))
     page.clock.run_for(1000)
@@ -119,7 +119,7 @@ def test_a_call_is_shown_while_the_timers_of_the_page_stand_still(desk: Desk, ti
     expect(page).to_have_title(re.compile(r"^Incoming call: Jan Kowal \| "))
 
 
-def test_of_two_tabs_one_asks_and_one_is_heard(desk: Desk, ticket: Ticket, visit: Visit) -> None:
+def test_of_two_tabs_one_asks_and_one_is_heard(desk, ticket, visit):
     page = visit.open(page_of(ticket))
     other = visit.page.context.new_page()
     other.route("**/admin/desk/incoming*", lambda route: route.abort())
@@ -145,7 +145,7 @@ def test_of_two_tabs_one_asks_and_one_is_heard(desk: Desk, ticket: Ticket, visit
 
 
 @pytest.mark.trial
-def test_a_chat_chimes_once_also_if_a_call_comes_between(desk: Desk, ticket: Ticket, visit: Visit) -> None:
+def test_a_chat_chimes_once_also_if_a_call_comes_between(desk, ticket, visit):
     page = visit.open(page_of(ticket))
     page.locator("#content").click(position={"x": 1, "y": 1})
     write_in_chat(ChatFactory(agent=desk.agent, client_name="Ewa Lis"), ACTOR, body="Hello?")
@@ -163,9 +163,7 @@ def test_a_chat_chimes_once_also_if_a_call_comes_between(desk: Desk, ticket: Tic
 
 @pytest.mark.walk("False")
 @pytest.mark.parametrize("is_looked_at", [False, True])
-def test_a_person_who_looks_elsewhere_is_notified_once(
-    is_looked_at: bool, desk: Desk, ticket: Ticket, visit: Visit
-) -> None:
+def test_a_person_who_looks_elsewhere_is_notified_once(is_looked_at, desk, ticket, visit):
     visit.page.context.add_init_script(NOTIFICATIONS)
     page = visit.open(page_of(ticket))
     other = visit.page.context.new_page()
@@ -185,7 +183,7 @@ def test_a_person_who_looks_elsewhere_is_notified_once(
 
 
 @pytest.mark.trial
-def test_sounds_are_chosen_tried_and_muted(desk: Desk, ticket: Ticket, visit: Visit) -> None:
+def test_sounds_are_chosen_tried_and_muted(desk, ticket, visit):
     visit.page.add_init_script(BEGINNINGS)
     page = visit.open(page_of(ticket))
     page.get_by_role("button", name="Sounds and notifications").click()
@@ -213,9 +211,7 @@ def test_sounds_are_chosen_tried_and_muted(desk: Desk, ticket: Ticket, visit: Vi
     assert "a sound begins" not in said
 
 
-def test_a_chat_is_taken_beside_a_half_written_comment_and_a_refusal_stands_in_the_bar(
-    desk: Desk, ticket: Ticket, visit: Visit
-) -> None:
+def test_a_chat_is_taken_beside_a_half_written_comment_and_a_refusal_stands_in_the_bar(desk, ticket, visit):
     page = visit.open(page_of(ticket))
     page.locator(".jodit-wysiwyg").click()
     page.keyboard.type("Here is our offer.")
@@ -239,7 +235,7 @@ def test_a_chat_is_taken_beside_a_half_written_comment_and_a_refusal_stands_in_t
 
 
 @pytest.mark.trial
-def test_the_page_of_an_assigned_ticket_needs_no_line_of_its_own(desk: Desk, ticket: Ticket, visit: Visit) -> None:
+def test_the_page_of_an_assigned_ticket_needs_no_line_of_its_own(desk, ticket, visit):
     assign(ticket, desk)
     page = visit.open("/admin/password_change/")
     line = line_of(page, f"Assigned to you: #{ticket.pk}")
@@ -256,9 +252,7 @@ def test_the_page_of_an_assigned_ticket_needs_no_line_of_its_own(desk: Desk, tic
 @pytest.mark.walk("light-phone")
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("mode", ["light", "dark"])
-def test_the_bar_fits_the_screen_and_has_no_barriers(
-    mode: Any, screen: str, desk: Desk, ticket: Ticket, visit: Visit
-) -> None:
+def test_the_bar_fits_the_screen_and_has_no_barriers(mode, screen, desk, ticket, visit):
     ring(desk, src="+48225550107", queue=QueueFactory(name="Nospaces" * 10))
     chat = ChatFactory(agent=desk.agent, client_name="Kowal" * 20)
     write_in_chat(chat, ACTOR, body="Nospaces" * 60)

@@ -6,7 +6,6 @@ A step is a click, a key, or a text that is typed. Imports are in test_import.py
 import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -22,7 +21,7 @@ from reports.models import Export
 from telephony.models import Connection, Recording
 from telephony.verbs import presence
 from tests.backoffice import page_of
-from tests.browser.conftest import HOME, Visit, Walk
+from tests.browser.conftest import HOME
 from tests.campaigns.factories import CampaignFactory, DiallingDayFactory, RecordFactory
 from tests.conftest import ACTOR
 from tests.knowledgebase.factories import PNG, CategoryFactory
@@ -36,13 +35,13 @@ from webhooks.models import Delivery, Resend
 
 
 @pytest.fixture
-def supervisor(committed_db: None, session_id: str) -> Any:
+def supervisor(committed_db, session_id):
     """The agent of the user who is logged in, as whom the user replies."""
     return AgentFactory(user=User.objects.get(is_superuser=True), number="199")
 
 
 @pytest.mark.trial
-def test_a_waiting_caller_appears_and_is_answered(walk: Walk) -> None:
+def test_a_waiting_caller_appears_and_is_answered(walk):
     queue, agent = QueueFactory(name="Hotline"), AgentFactory(login="anna")
     waiting = walk.page.locator("[data-key=waiting] .cc-number").first
     call = ConnectionFactory(waiting=True, queue=queue, waiting_since=timezone.now() - timedelta(seconds=70))
@@ -55,7 +54,7 @@ def test_a_waiting_caller_appears_and_is_answered(walk: Walk) -> None:
 
 
 @pytest.mark.trial
-def test_an_agent_is_paused_in_two_clicks(walk: Walk) -> None:
+def test_an_agent_is_paused_in_two_clicks(walk):
     agent = AgentFactory(login="anna")
     presence.log_in(agent, ACTOR)
     PauseFactory(name="Lunch")
@@ -72,9 +71,7 @@ def test_an_agent_is_paused_in_two_clicks(walk: Walk) -> None:
 
 @pytest.mark.trial
 @pytest.mark.parametrize("menu", ["Calls", "Recordings"])
-def test_a_recording_of_a_customer_is_found_and_heard_in_its_row_in_three_steps(
-    walk: Walk, own_storage: Path, menu: str
-) -> None:
+def test_a_recording_of_a_customer_is_found_and_heard_in_its_row_in_three_steps(walk, own_storage, menu):
     customer = CustomerFactory(name="Jan", surname="Kowal")
     call = ConnectionFactory(agent=AgentFactory(login="anna"), customer_id=customer.pk)
     recording: Recording = RecordingFactory(ready=True, seconds=20, connection=call)
@@ -94,7 +91,7 @@ def test_a_recording_of_a_customer_is_found_and_heard_in_its_row_in_three_steps(
     assert walk.steps == 3
 
 
-def test_a_mail_is_answered_in_three_steps_and_seen_to_be_sent(walk: Walk, supervisor: Any) -> None:
+def test_a_mail_is_answered_in_three_steps_and_seen_to_be_sent(walk, supervisor):
     ticket = TicketFactory(sender="jan@client.example", resolution_due_at=timezone.now() - timedelta(hours=1))
     MessageFactory(ticket=ticket)
 
@@ -111,7 +108,7 @@ def test_a_mail_is_answered_in_three_steps_and_seen_to_be_sent(walk: Walk, super
 
 
 @pytest.mark.trial
-def test_ten_tickets_are_assigned_in_twelve_clicks(walk: Walk) -> None:
+def test_ten_tickets_are_assigned_in_twelve_clicks(walk):
     AgentFactory(login="anna")
     TicketFactory.create_batch(20)
 
@@ -128,7 +125,7 @@ def test_ten_tickets_are_assigned_in_twelve_clicks(walk: Walk) -> None:
 
 
 @pytest.mark.trial
-def test_the_arrow_keys_pass_agents_and_enter_assigns(walk: Walk) -> None:
+def test_the_arrow_keys_pass_agents_and_enter_assigns(walk):
     AgentFactory(login="anna"), AgentFactory(login="maria")
     ticket = TicketFactory()
 
@@ -146,7 +143,7 @@ def test_the_arrow_keys_pass_agents_and_enter_assigns(walk: Walk) -> None:
 
 
 @pytest.mark.trial
-def test_two_tickets_are_merged_and_split_again(walk: Walk) -> None:
+def test_two_tickets_are_merged_and_split_again(walk):
     customer = CustomerFactory()
     first = TicketFactory(customer=customer, subject="The first one")
     second = TicketFactory(customer=customer, resolution_due_at=timezone.now() - timedelta(hours=1))
@@ -170,7 +167,7 @@ def test_two_tickets_are_merged_and_split_again(walk: Walk) -> None:
 
 
 @pytest.mark.trial
-def test_opening_hours_of_a_week_take_one_row(walk: Walk) -> None:
+def test_opening_hours_of_a_week_take_one_row(walk):
     queue = QueueFactory(name="Hotline")
 
     walk.page.goto(f"{walk.page.url.split('/admin')[0]}{page_of(queue)}")
@@ -185,7 +182,7 @@ def test_opening_hours_of_a_week_take_one_row(walk: Walk) -> None:
     assert [hours.weekday for hours in queue.opening_hours.order_by("weekday")] == [1, 2, 3, 4, 5]
 
 
-def test_a_campaign_is_started_and_watched_until_another_person_pauses_it(walk: Walk) -> None:
+def test_a_campaign_is_started_and_watched_until_another_person_pauses_it(walk):
     campaign = CampaignFactory(code="T7007", is_dialling=False)
     walk.page.reload()
 
@@ -203,7 +200,7 @@ def test_a_campaign_is_started_and_watched_until_another_person_pauses_it(walk: 
 
 
 @pytest.mark.trial
-def test_a_record_says_why_it_is_not_dialled(walk: Walk) -> None:
+def test_a_record_says_why_it_is_not_dialled(walk):
     RecordFactory(phone_number="+48225550107", campaign__is_dialling=True)
     DoNotCall.objects.create(number="+48225550107", reason="Asked not to be called.")
 
@@ -215,9 +212,7 @@ def test_a_record_says_why_it_is_not_dialled(walk: Walk) -> None:
     assert walk.steps == 2
 
 
-def test_last_weeks_report_is_drawn_by_light_and_in_the_dark_and_is_a_file_in_three_clicks(
-    walk: Walk, own_storage: Path
-) -> None:
+def test_last_weeks_report_is_drawn_by_light_and_in_the_dark_and_is_a_file_in_three_clicks(walk, own_storage):
     presence.log_in(AgentFactory(login="anna"), ACTOR, timezone.now() - timedelta(days=14))
     page = walk.page
 
@@ -243,7 +238,7 @@ def test_last_weeks_report_is_drawn_by_light_and_in_the_dark_and_is_a_file_in_th
     assert walk.steps == 3
 
 
-def test_an_article_is_written_with_a_picture_published_and_previewed(walk: Walk, visit: Visit, tmp_path: Path) -> None:
+def test_an_article_is_written_with_a_picture_published_and_previewed(walk, visit, tmp_path):
     category, page = CategoryFactory(), walk.page
     picture = tmp_path / "picture.png"
     picture.write_bytes(PNG)
@@ -275,7 +270,7 @@ def test_an_article_is_written_with_a_picture_published_and_previewed(walk: Walk
 
 
 @pytest.mark.trial
-def test_what_failed_for_a_webhook_is_sent_again_and_the_page_shows_the_end_by_itself(walk: Walk) -> None:
+def test_what_failed_for_a_webhook_is_sent_again_and_the_page_shows_the_end_by_itself(walk):
     webhook = WebhookFactory(failing=True)
     DeliveryFactory(webhook=webhook, state=Delivery.State.FAILED, finished_at=timezone.now(), next_attempt_at=None)
     walk.page.reload()
@@ -294,7 +289,7 @@ def test_what_failed_for_a_webhook_is_sent_again_and_the_page_shows_the_end_by_i
     expect(walk.page.get_by_role("link", name="What still waits")).to_be_visible()
 
 
-def test_a_new_agent_with_role_and_scope_takes_five_clicks(walk: Walk) -> None:
+def test_a_new_agent_with_role_and_scope_takes_five_clicks(walk):
     QueueFactory(name="Hotline")
     page = walk.page
 

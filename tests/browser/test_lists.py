@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.db.models import QuerySet
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from callcentre.core import due_work
 from callcentre.lists import actions, exports
 from callcentre.lists.models import ListAction
 from telephony.models import Agent
 from tests.admin_pages import list_of
-from tests.browser.conftest import PATIENCE, Visit, barriers
+from tests.browser.conftest import PATIENCE, barriers
 from tests.telephony.factories import AgentFactory
 from tickets.models import Company
 
@@ -27,7 +27,7 @@ INSERT INTO tickets_company (name, updated_at) SELECT 'company ' || n, now() FRO
 
 
 @pytest.fixture
-def half_way(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+def half_way(monkeypatch):
     """Let a worker wait after its fourth row until the event is set."""
     event, rows = threading.Event(), 0
     apply = actions._Worker._apply
@@ -45,7 +45,7 @@ def half_way(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 
 
 @pytest.fixture
-def half_written(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+def half_written(monkeypatch):
     """Let a worker tell its progress after each portion of an export, and wait in the middle until the event is set."""
     event, portions = threading.Event(), exports.portions
 
@@ -61,7 +61,7 @@ def half_written(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 
 
 @pytest.fixture
-def workers(monkeypatch: pytest.MonkeyPatch, own_storage: Path) -> Iterator[None]:
+def workers(monkeypatch, own_storage):
     """Do queued work at once, each piece in a thread, as on a worker."""
     works: dict[str, Callable[..., object]] = {
         "lists.build_exports": exports.build_next,
@@ -87,12 +87,12 @@ def workers(monkeypatch: pytest.MonkeyPatch, own_storage: Path) -> Iterator[None
 
 
 @pytest.fixture
-def page(visit: Visit, workers: None) -> Page:
+def page(visit, workers):
     return visit.page
 
 
 @pytest.mark.trial
-def test_a_list_is_exported_with_its_filter(page: Page) -> None:
+def test_a_list_is_exported_with_its_filter(page):
     AgentFactory.create_batch(60, is_active=True)
     AgentFactory(is_active=False)
     page.goto(f"{list_of(Agent)}?is_active__exact=1")
@@ -107,7 +107,7 @@ def test_a_list_is_exported_with_its_filter(page: Page) -> None:
 
 
 @pytest.mark.trial
-def test_a_list_of_100_000_rows_is_exported_with_progress(page: Page, half_written: threading.Event) -> None:
+def test_a_list_of_100_000_rows_is_exported_with_progress(page, half_written):
     with connection.cursor() as cursor:
         cursor.execute(_COMPANIES)
     page.goto(list_of(Company))
@@ -126,9 +126,7 @@ def test_a_list_of_100_000_rows_is_exported_with_progress(page: Page, half_writt
     assert set(names) == {f"company {number}" for number in range(1, 100_001)}
 
 
-def test_an_action_on_all_that_match_is_cancelled_half_way_and_says_what_it_did(
-    page: Page, half_way: threading.Event
-) -> None:
+def test_an_action_on_all_that_match_is_cancelled_half_way_and_says_what_it_did(page, half_way):
     AgentFactory.create_batch(60, is_active=True)
     page.goto(list_of(Agent))
 
@@ -152,7 +150,7 @@ def test_an_action_on_all_that_match_is_cancelled_half_way_and_says_what_it_did(
     assert barriers(page) == []
 
 
-def test_a_list_on_a_phone_is_dense_and_no_wider_than_the_screen(page: Page) -> None:
+def test_a_list_on_a_phone_is_dense_and_no_wider_than_the_screen(page):
     AgentFactory.create_batch(50, is_active=True)
     page.set_viewport_size({"width": 390, "height": 844})
 

@@ -1,21 +1,20 @@
 """The overview, the wallboard and queues in a real Chromium: changes appear without a reload, and nothing jumps."""
 
 import re
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from callcentre.overview.watch import watch
 from telephony.leader_election import Leadership
 from telephony.models import Agent, Connection, Pause, Queue
 from telephony.verbs import presence
 from tests.backoffice import page_of
-from tests.browser.conftest import Visit, opened_once
+from tests.browser.conftest import opened_once
 from tests.conftest import ACTOR
 from tests.overview.factories import AlarmFactory
 from tests.telephony.factories import AgentFactory, ConnectionFactory, QueueFactory
@@ -28,21 +27,19 @@ def caller(queue: Queue, seconds: int = 30) -> Any:
 
 
 @pytest.fixture
-def queue(committed_db: None) -> Queue:
+def queue(committed_db):
     found: Queue = QueueFactory(name="Hotline")
     return found
 
 
 @pytest.fixture
-def overview(visit: Visit) -> Iterator[Page]:
+def overview(visit):
     """The start page, opened once."""
     with opened_once(visit, reverse("admin:index")) as page:
         yield page
 
 
-def test_a_waiting_caller_and_an_alarm_appear_and_go_by_themselves_and_the_alarm_sounds_once(
-    queue: Queue, overview: Page
-) -> None:
+def test_a_waiting_caller_and_an_alarm_appear_and_go_by_themselves_and_the_alarm_sounds_once(queue, overview):
     AlarmFactory(name="Too many", limit=0, queue=queue, sounds=True)
     # A click on the page allows it to sound.
     overview.locator(".ov-time").click()
@@ -71,7 +68,7 @@ def test_a_waiting_caller_and_an_alarm_appear_and_go_by_themselves_and_the_alarm
     expect(overview.locator("#overview")).to_have_attribute("data-sounded", "1")
 
 
-def test_focus_selection_and_scrolling_stay(queue: Queue, overview: Page) -> None:
+def test_focus_selection_and_scrolling_stay(queue, overview):
     link = overview.get_by_role("row", name="Hotline").get_by_role("link", name="Hotline")
     link.focus()
     overview.evaluate(
@@ -98,9 +95,7 @@ def test_focus_selection_and_scrolling_stay(queue: Queue, overview: Page) -> Non
 
 
 @pytest.mark.trial
-def test_figures_without_an_answer_say_since_when_and_the_end_of_the_session_is_said(
-    queue: Queue, visit: Visit
-) -> None:
+def test_figures_without_an_answer_say_since_when_and_the_end_of_the_session_is_said(queue, visit):
     page = visit.open(reverse("admin:index"))
     expect(page.locator(".ov-time")).to_have_text(re.compile(r"Read at \d\d:\d\d:\d\d\."))
 
@@ -118,7 +113,7 @@ def test_figures_without_an_answer_say_since_when_and_the_end_of_the_session_is_
 
 
 @pytest.mark.trial
-def test_a_chart_that_is_open_as_a_table_stays_open(queue: Queue, overview: Page) -> None:
+def test_a_chart_that_is_open_as_a_table_stays_open(queue, overview):
     now = timezone.now()
     ConnectionFactory(inbound=True, queue=queue, created_at=now)
     overview.locator("[data-key=chart-calls] summary").click()
@@ -134,7 +129,7 @@ def test_a_chart_that_is_open_as_a_table_stays_open(queue: Queue, overview: Page
 
 
 @pytest.mark.trial
-def test_the_wallboard_shows_the_chosen_queue(queue: Queue, visit: Visit) -> None:
+def test_the_wallboard_shows_the_chosen_queue(queue, visit):
     QueueFactory(name="Elsewhere")
     page = visit.open(f"{reverse('wallboard')}?queue={queue.pk}")
     expect(page.get_by_role("heading", name="Hotline")).to_be_visible()
@@ -164,13 +159,13 @@ UNHEARD = "No connection to the PBX"
 
 
 @pytest.fixture
-def anna(committed_db: None) -> Agent:
+def anna(committed_db):
     anna: Agent = AgentFactory(login="anna", surname="Nowak")
     presence.log_in(anna, ACTOR)
     return anna
 
 
-def test_changes_of_agents_and_of_the_switch_appear_by_themselves(anna: Agent, overview: Page) -> None:
+def test_changes_of_agents_and_of_the_switch_appear_by_themselves(anna, overview):
     line, free = overview.get_by_role("row", name="anna"), overview.locator("[data-key=state-free] .cc-number")
     expect(line).to_contain_text("ready")
     expect(free).to_have_text("1")
@@ -197,7 +192,7 @@ def test_changes_of_agents_and_of_the_switch_appear_by_themselves(anna: Agent, o
 
 
 @pytest.mark.trial
-def test_the_focus_stays_while_agents_change_and_when_the_focused_row_goes(anna: Agent, overview: Page) -> None:
+def test_the_focus_stays_while_agents_change_and_when_the_focused_row_goes(anna, overview):
     link = overview.get_by_role("link", name="anna")
     link.focus()
     overview.evaluate("window.focused = document.activeElement; window.blurs = 0")
@@ -223,7 +218,7 @@ def test_the_focus_stays_while_agents_change_and_when_the_focused_row_goes(anna:
 
 
 @pytest.mark.trial
-def test_callers_appear_and_disappear_on_the_page_of_their_queue(queue: Queue, visit: Visit) -> None:
+def test_callers_appear_and_disappear_on_the_page_of_their_queue(queue, visit):
     page = visit.open(page_of(queue))
     page.get_by_label("Name").fill("Hotline 2")
     expect(page.get_by_text("No caller waits.")).to_be_visible()
@@ -238,7 +233,7 @@ def test_callers_appear_and_disappear_on_the_page_of_their_queue(queue: Queue, v
 
 
 @pytest.mark.trial
-def test_the_list_of_queues_counts_by_itself_and_the_focus_stays(queue: Queue, visit: Visit) -> None:
+def test_the_list_of_queues_counts_by_itself_and_the_focus_stays(queue, visit):
     page = visit.open(reverse("admin:telephony_queue_changelist"))
     page.get_by_role("link", name="Hotline").focus()
 

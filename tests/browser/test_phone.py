@@ -1,6 +1,6 @@
 """The phone in a real Chromium: its registration, its calls and its troubles, against a stand-in for the switch."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,7 +23,7 @@ SMALL: Any = {"width": 400, "height": 720}
 
 
 @pytest.fixture
-def switch_told(monkeypatch: pytest.MonkeyPatch, settings: Any) -> RecordingSwitch:
+def switch_told(monkeypatch, settings):
     double = RecordingSwitch()
     monkeypatch.setattr("telephony.calls.switch_requests.current_switch", lambda: double)
     monkeypatch.setattr("callcentre.web.desk.phone.current_switch", lambda: double)
@@ -32,7 +32,7 @@ def switch_told(monkeypatch: pytest.MonkeyPatch, settings: Any) -> RecordingSwit
 
 
 @pytest.fixture
-def desk(committed_db: None, plain_http: None) -> Desk:
+def desk(committed_db, plain_http):
     cache.clear()
     return desk_of(uses_browser_phone=True)
 
@@ -75,7 +75,7 @@ class Window:
 
 
 @pytest.fixture
-def open_window(chromium: Browser, desk: Desk, live_server: Any) -> Iterator[Callable[..., Window]]:
+def open_window(chromium, desk, live_server):
     opened: list[Window] = []
     browser = chromium.browser_type.launch(
         executable_path=CHROMIUM,
@@ -93,7 +93,7 @@ def open_window(chromium: Browser, desk: Desk, live_server: Any) -> Iterator[Cal
 
 
 @pytest.fixture
-def window(open_window: Callable[..., Window]) -> Window:
+def window(open_window):
     window = open_window()
     window.wait_for(lambda: window.sip.contact)
     BrowserPhone.objects.update(registered_at=timezone.now())
@@ -101,7 +101,7 @@ def window(open_window: Callable[..., Window]) -> Window:
     return window
 
 
-def test_a_call_rings_is_answered_muted_kept_alive_and_hung_up(window: Window) -> None:
+def test_a_call_rings_is_answered_muted_kept_alive_and_hung_up(window):
     page, sip = window.page, window.sip
     assert barriers(page) == []
     sip.offer("one")
@@ -135,7 +135,7 @@ def test_a_call_rings_is_answered_muted_kept_alive_and_hung_up(window: Window) -
     expect(page.locator("[data-call]")).to_be_hidden()
 
 
-def test_the_switch_ends_calls(window: Window) -> None:
+def test_the_switch_ends_calls(window):
     page, sip = window.page, window.sip
     sip.offer("one")
     window.says("one", "180 INVITE")
@@ -161,9 +161,7 @@ def test_the_switch_ends_calls(window: Window) -> None:
     window.says("five", "481 INFO")
 
 
-def test_a_lost_connection_is_opened_again_and_a_taken_phone_is_not(
-    window: Window, desk: Desk, open_window: Callable[..., Window]
-) -> None:
+def test_a_lost_connection_is_opened_again_and_a_taken_phone_is_not(window, desk, open_window):
     window.sip.sockets[-1].close()
     window.is_in("No connection to the switch")
     window.wait_for(lambda: len(window.sip.sockets) > 1)
@@ -194,7 +192,7 @@ def talk(window: Window, call_id: str) -> None:
     expect(window.page.get_by_role("button", name="Mute")).to_be_visible()
 
 
-def test_a_call_is_offered_anew_over_the_next_connection(window: Window) -> None:
+def test_a_call_is_offered_anew_over_the_next_connection(window):
     talk(window, "one")
     window.sip.sockets[-1].close()
     window.wait_for(lambda: len(window.sip.sockets) > 1)
@@ -204,7 +202,7 @@ def test_a_call_is_offered_anew_over_the_next_connection(window: Window) -> None
     assert "BYE" not in window.sip.of("one")
 
 
-def test_the_customer_is_put_on_hold(window: Window) -> None:
+def test_the_customer_is_put_on_hold(window):
     call: Connection = ConnectionFactory(talking=True, agent=window.agent)
     values = {"role": "agent", "channel_id": "a-1", "state": "up", "asked_at": call.created_at}
     Leg.objects.create(connection=call, agent=window.agent, **values)
@@ -218,14 +216,14 @@ def test_the_customer_is_put_on_hold(window: Window) -> None:
     expect(window.page.get_by_role("button", name="Hold")).to_have_attribute("aria-pressed", "false")
 
 
-def test_without_a_microphone_the_phone_does_not_register(open_window: Callable[..., Window]) -> None:
+def test_without_a_microphone_the_phone_does_not_register(open_window):
     window = open_window([])
     window.is_in("The browser may not use the microphone")
     assert window.sip.heard == []
     window.wait_for(lambda: BrowserPhone.objects.filter(trouble="denied", registered_at=None).exists())
 
 
-def test_a_closed_window_gives_the_phone_back_unless_it_talks(window: Window, switch_told: RecordingSwitch) -> None:
+def test_a_closed_window_gives_the_phone_back_unless_it_talks(window, switch_told):
     talk(window, "one")
     # A page that is really left could not tell the stand-in, which lives in it.
     window.page.evaluate("dispatchEvent(new Event('pagehide'))")

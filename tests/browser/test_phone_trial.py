@@ -8,13 +8,13 @@ Asterisk is configured as docs/telephony-switch.md says. Where the machine has n
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from django.core.cache import cache
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from websockets.sync.client import connect
 
 from telephony import switch as switches
@@ -72,7 +72,7 @@ class Trial:
 
 
 @pytest.fixture
-def trial(chromium: Browser, live_server: Any, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trial]:
+def trial(chromium, live_server, settings, monkeypatch):
     settings.SWITCH_BACKEND = "asterisk"
     settings.ARI_APP = "callcentre-trial"
     address = f"{ASTERISK.hostname}:{ASTERISK.port}"
@@ -102,7 +102,7 @@ def trial(chromium: Browser, live_server: Any, settings: Any, monkeypatch: pytes
     browser.close()
 
 
-def test_calls_on_a_real_asterisk(trial: Trial) -> None:
+def test_calls_on_a_real_asterisk(trial):
     page, switch = trial.page, trial.switch
     button = page.get_by_role("button", name="Mute")
     # A call that rings: sound both ways, keys, hung up by the agent.

@@ -8,7 +8,6 @@ from django.db.models import Value
 
 from knowledgebase.models import Article, ArticleVersion
 from tests.backoffice import page_of
-from tests.browser.conftest import Visit
 from tests.knowledgebase.factories import ArticleFactory
 from tests.tickets.factories import CannedReplyFactory, MessageFactory, TicketFactory, TicketQueueFactory
 from tickets.models import CannedReply, Message, TicketQueue
@@ -43,7 +42,7 @@ FOLLOW = """() => {
 
 
 @pytest.fixture
-def stored(committed_db: None) -> dict[str, str]:
+def stored(committed_db):
     """Return name -> address of each page that shows the stored HTML."""
     reply, queue, article = CannedReplyFactory(), TicketQueueFactory(), ArticleFactory()
     message = MessageFactory(ticket=TicketFactory(queue=queue), body_type="HTML")
@@ -70,7 +69,7 @@ PLACES = ["canned reply", "ticket queue", "ticket", "article", "preview", "versi
 
 @pytest.mark.walk("ticket")
 @pytest.mark.parametrize("place", PLACES)
-def test_no_script_that_was_stored_runs(place: str, stored: dict[str, str], free_visit: Visit) -> None:
+def test_no_script_that_was_stored_runs(place, stored, free_visit):
     page = free_visit.page
     page.goto(f"{free_visit.address}{stored[place]}")
     page.evaluate(FOLLOW)

@@ -9,7 +9,6 @@ from playwright.sync_api import Page, Response
 
 from callcentre.models import User
 from tests.backoffice import page_of
-from tests.browser.conftest import Visit
 from tests.campaigns.factories import CampaignFactory, RecordImportFactory
 from tests.reports.factories import ExportFactory
 from tests.telephony.factories import AgentFactory, QueueFactory
@@ -60,7 +59,7 @@ def answer_of_poll(page: Page) -> Response:
 
 @pytest.mark.walk("ticket")
 @pytest.mark.parametrize("page", PAGES)
-def test_requests_of_scripts_are_marked(page: str, visit: Visit) -> None:
+def test_requests_of_scripts_are_marked(page, visit):
     asked: list[Any] = []
     path = PAGES[page]()
     visit.page.clock.install()
@@ -75,7 +74,7 @@ def test_requests_of_scripts_are_marked(page: str, visit: Visit) -> None:
 
 
 @pytest.mark.trial
-def test_writing_a_reply_extends_the_session_and_looking_does_not(visit: Visit) -> None:
+def test_writing_a_reply_extends_the_session_and_looking_does_not(visit):
     visit.page.clock.install()
     page = visit.open(ticket())
     looking = answer_of_poll(page)

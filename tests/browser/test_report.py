@@ -13,7 +13,7 @@ from reports.models import Schedule
 from reports.verbs.exports import edit_schedule
 from telephony.verbs import presence
 from tests.backoffice import page_of
-from tests.browser.conftest import SCREENS, Visit
+from tests.browser.conftest import SCREENS
 from tests.conftest import ACTOR
 from tests.reports.factories import ScheduleFactory
 from tests.telephony.factories import AgentFactory
@@ -21,7 +21,7 @@ from tests.telephony.factories import AgentFactory
 
 @pytest.mark.trial
 @pytest.mark.parametrize("screen", SCREENS)
-def test_headings_of_rows_and_columns_stay_in_sight(screen: str, visit: Visit) -> None:
+def test_headings_of_rows_and_columns_stay_in_sight(screen, visit):
     """Headings stay in sight while the table is scrolled, and the page is never wider than the screen."""
     presence.log_in(AgentFactory(login="anna"), ACTOR, timezone.now() - timedelta(days=40))
     first, last = timezone.localdate() - timedelta(days=35), timezone.localdate()
@@ -65,7 +65,7 @@ def test_headings_of_rows_and_columns_stay_in_sight(screen: str, visit: Visit) -
 
 
 @pytest.mark.trial
-def test_a_refused_form_keeps_the_choices_and_reports_conflicts(visit: Visit) -> None:
+def test_a_refused_form_keeps_the_choices_and_reports_conflicts(visit):
     agents = AgentFactory.create_batch(2)
     schedule = ScheduleFactory(name="Daily")
     page = visit.open(page_of(schedule))

@@ -1,8 +1,6 @@
 """An agent whose scope is another queue, campaign and group walks the addresses of rows in a real Chromium."""
 
 import pytest
-from django.test import Client
-from playwright.sync_api import Browser
 
 from callcentre.models import User
 from campaigns.models import Campaign, Record
@@ -23,12 +21,12 @@ _FETCH = """async (path) => {
 
 
 @pytest.fixture
-def scene(browser: Browser) -> Scene:
+def scene(browser):
     return Scene("Agent")
 
 
 @pytest.fixture
-def visitor(scene: Scene) -> Client:
+def visitor(scene):
     return scene.client
 
 
@@ -74,7 +72,7 @@ def shown(visit: Visit, path: str, status: int, url: str, text: str) -> str:
     return "a page" if status not in (403, 404, 405) and url == f"{visit.address}{path}" else ""
 
 
-def test_an_agent_of_another_queue_finds_no_row(scene: Scene, visit: Visit) -> None:
+def test_an_agent_of_another_queue_finds_no_row(scene, visit):
     files = files_of(scene)
     paths = [*(page_of(scene.outside[model]) for model in SAMPLE), *files]
 
@@ -84,7 +82,7 @@ def test_an_agent_of_another_queue_finds_no_row(scene: Scene, visit: Visit) -> N
 
 
 @pytest.mark.trial
-def test_an_agent_of_another_queue_finds_no_row_by_any_address(scene: Scene, visit: Visit) -> None:
+def test_an_agent_of_another_queue_finds_no_row_by_any_address(scene, visit):
     paths = scene.pages_outside()
     visit.open("/admin/desk/")
 
@@ -92,7 +90,7 @@ def test_an_agent_of_another_queue_finds_no_row_by_any_address(scene: Scene, vis
     assert {path: found for path in paths if (found := fetched(visit, path))} == {}
 
 
-def test_the_same_addresses_show_the_row_to_people_inside(scene: Scene, visit: Visit) -> None:
+def test_the_same_addresses_show_the_row_to_people_inside(scene, visit):
     """The addresses are right: without the scope they answer with the rows."""
     User.objects.filter(pk=scene.user.pk).update(
         scope_ticket_queues=None, scope_call_queues=None, scope_outbounds=None, scope_agent_groups=None

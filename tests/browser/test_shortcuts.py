@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from callcentre.models import User
 from tests.backoffice import page_of
-from tests.browser.conftest import SCREENS, Visit
+from tests.browser.conftest import SCREENS
 from tests.telephony.factories import AgentFactory, ConnectionFactory
 from tests.tickets.factories import CannedReplyFactory, CustomerFactory, TicketFactory
 from tickets.models import Message
@@ -14,7 +14,7 @@ from tickets.models import Message
 LIST = reverse("admin:tickets_ticket_changelist")
 
 
-def test_j_and_k_move_through_a_list_and_enter_opens_the_row(visit: Visit) -> None:
+def test_j_and_k_move_through_a_list_and_enter_opens_the_row(visit):
     older, newer = TicketFactory(subject="Older"), TicketFactory(subject="Newer")
     page = visit.open(LIST)
     shown = [row.inner_text() for row in page.locator("#result_list tbody tr").all()]
@@ -30,7 +30,7 @@ def test_j_and_k_move_through_a_list_and_enter_opens_the_row(visit: Visit) -> No
     assert visit.trouble == []
 
 
-def test_letters_and_strokes_in_a_field_are_no_shortcuts(visit: Visit) -> None:
+def test_letters_and_strokes_in_a_field_are_no_shortcuts(visit):
     page = visit.open(reverse("admin:tickets_customer_add"))
 
     page.get_by_label("Surname").click()
@@ -40,7 +40,7 @@ def test_letters_and_strokes_in_a_field_are_no_shortcuts(visit: Visit) -> None:
     expect(page.get_by_role("dialog", name="Search")).to_be_hidden()
 
 
-def test_control_and_enter_send_a_comment(visit: Visit) -> None:
+def test_control_and_enter_send_a_comment(visit):
     ticket = TicketFactory()
     page = visit.open(page_of(ticket))
 
@@ -52,7 +52,7 @@ def test_control_and_enter_send_a_comment(visit: Visit) -> None:
     assert Message.objects.filter(ticket=ticket, comment__contains="Called back").count() == 1
 
 
-def test_a_question_mark_lists_the_shortcuts_and_an_area_of_the_menu_stays_as_it_was_left(visit: Visit) -> None:
+def test_a_question_mark_lists_the_shortcuts_and_an_area_of_the_menu_stays_as_it_was_left(visit):
     page = visit.open(LIST)
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Search everything")
@@ -69,7 +69,7 @@ def test_a_question_mark_lists_the_shortcuts_and_an_area_of_the_menu_stays_as_it
 
 
 @pytest.mark.trial
-def test_a_canned_reply_is_previewed_while_it_is_written(visit: Visit) -> None:
+def test_a_canned_reply_is_previewed_while_it_is_written(visit):
     ticket = TicketFactory(subject="A kettle that leaks")
     page = visit.open(page_of(CannedReplyFactory(body="<p>About: {{ subject }}</p>")))
 
@@ -83,7 +83,7 @@ def test_a_canned_reply_is_previewed_while_it_is_written(visit: Visit) -> None:
     assert visit.trouble == []
 
 
-def test_a_customer_is_found_by_four_digits_with_the_keyboard_alone_and_called_with_one_click(visit: Visit) -> None:
+def test_a_customer_is_found_by_four_digits_with_the_keyboard_alone_and_called_with_one_click(visit):
     AgentFactory(user=User.objects.get(is_superuser=True), number="101")
     customer = CustomerFactory(name="Jan", surname="Kowal", phone_numbers=["+48225550107"])
     ConnectionFactory(dst="+48225550107")
@@ -108,7 +108,7 @@ def test_a_customer_is_found_by_four_digits_with_the_keyboard_alone_and_called_w
 
 
 @pytest.mark.trial
-def test_escape_closes_the_box_and_enter_shows_the_page_of_results(visit: Visit) -> None:
+def test_escape_closes_the_box_and_enter_shows_the_page_of_results(visit):
     TicketFactory(subject="Broken table")
     page = visit.open(reverse("admin:index"))
     page.get_by_role("link", name="Search", exact=True).click()
@@ -124,7 +124,7 @@ def test_escape_closes_the_box_and_enter_shows_the_page_of_results(visit: Visit)
     expect(page.get_by_role("link", name="Broken table")).to_be_visible()
 
 
-def test_the_box_fits_a_phone(visit: Visit) -> None:
+def test_the_box_fits_a_phone(visit):
     CustomerFactory(surname="Kowal" * 15, email=f"{'jan' * 20}@client.example", phone_numbers=["+48225550107"])
     visit.page.set_viewport_size(SCREENS["phone"])  # type: ignore[arg-type]
     page = visit.open(reverse("admin:index"))

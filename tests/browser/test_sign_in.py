@@ -1,11 +1,8 @@
 """The log-in with a second factor in a real Chromium: by a code of the app, and by a recovery code."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 from django.urls import reverse
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from callcentre.signin.models import RecoveryCode, SecondFactor, UserSession
 from tests.browser.conftest import SCREENS, Visit
@@ -15,7 +12,7 @@ HOME = "/admin/"
 
 
 @pytest.fixture(params=["desk", "phone"])
-def visit(request: Any, browser: Browser, live_server: Any) -> Iterator[Visit]:
+def visit(request, browser, live_server):
     """The browser of a stranger: on a desk, and in the dark on a phone."""
     scheme = "dark" if request.param == "phone" else "light"
     visit = Visit(browser, live_server.url, "unknown", viewport=SCREENS[request.param], color_scheme=scheme)
@@ -38,7 +35,7 @@ def give_code(page: Page, code: str) -> None:
 
 
 @pytest.mark.trial
-def test_a_person_logs_in_with_the_second_factor(visit: Visit) -> None:
+def test_a_person_logs_in_with_the_second_factor(visit):
     factor = SecondFactorFactory(user=UserFactory(username="ewa", admin=True))
 
     page = give_password(visit)
@@ -55,7 +52,7 @@ def test_a_person_logs_in_with_the_second_factor(visit: Visit) -> None:
 
 
 @pytest.mark.walk("desk")
-def test_a_person_sets_up_the_second_factor_and_logs_in_with_a_recovery_code(visit: Visit, settings: Any) -> None:
+def test_a_person_sets_up_the_second_factor_and_logs_in_with_a_recovery_code(visit, settings):
     settings.TWO_FACTOR = "supervisors"
     user = UserFactory(username="ewa", admin=True)
 
@@ -76,7 +73,7 @@ def test_a_person_sets_up_the_second_factor_and_logs_in_with_a_recovery_code(vis
 
 
 @pytest.mark.walk("phone")
-def test_the_pages_around_the_log_in_fit_and_are_accessible(visit: Visit, settings: Any) -> None:
+def test_the_pages_around_the_log_in_fit_and_are_accessible(visit, settings):
     settings.TWO_FACTOR = "supervisors"
     user = UserFactory(username="ewa", admin=True)
     names = ("admin:login", "password-reset", "password-reset-done", "password-reset-complete")

@@ -2,8 +2,6 @@
 
 import re
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.test import Client
@@ -16,7 +14,6 @@ from callcentre.core.deletions import Deletion
 from callcentre.models import User
 from telephony.models import Agent
 from tests.backoffice import page_of
-from tests.browser.conftest import Visit
 from tests.callcentre.factories import UserFactory
 from tests.conftest import ACTOR
 from tests.knowledgebase.factories import PNG
@@ -60,7 +57,7 @@ def write(page: Page, text: str) -> None:
 
 @pytest.mark.walk("True")
 @pytest.mark.parametrize("is_cleaned", [True, False])
-def test_a_mail_runs_no_script_and_loads_no_file(visit: Visit, is_cleaned: bool) -> None:
+def test_a_mail_runs_no_script_and_loads_no_file(visit, is_cleaned):
     """Test the sanitised mail and the original: the frame does not trust the sanitiser."""
     ticket = TicketFactory()
     message = receive_message(ticket, ACTOR, body=ATTACK)
@@ -83,7 +80,7 @@ def test_a_mail_runs_no_script_and_loads_no_file(visit: Visit, is_cleaned: bool)
 
 
 @pytest.mark.trial
-def test_a_picture_of_the_mail_is_shown_and_the_frame_fits(visit: Visit, own_storage: Path) -> None:
+def test_a_picture_of_the_mail_is_shown_and_the_frame_fits(visit, own_storage):
     ticket = TicketFactory()
     message = Message.objects.create(
         ticket=ticket, type="MAIL", body='<p>See</p><img src="cid:one">' + "<p>line</p>" * 40
@@ -104,7 +101,7 @@ def test_a_picture_of_the_mail_is_shown_and_the_frame_fits(visit: Visit, own_sto
     assert visit.trouble == []
 
 
-def test_an_agent_replies_with_an_attachment(visit: Visit, tmp_path: Path) -> None:
+def test_an_agent_replies_with_an_attachment(visit, tmp_path):
     as_agent()
     ticket = TicketFactory(sender="jan@client.example")
     document = tmp_path / "offer.pdf"
@@ -124,7 +121,7 @@ def test_an_agent_replies_with_an_attachment(visit: Visit, tmp_path: Path) -> No
     assert visit.trouble == []
 
 
-def test_a_draft_is_restored_after_the_page_was_lost_and_an_immediate_submit_loses_no_letter(visit: Visit) -> None:
+def test_a_draft_is_restored_after_the_page_was_lost_and_an_immediate_submit_loses_no_letter(visit):
     as_agent()
     ticket = TicketFactory()
     page = visit.open(page_of(ticket))
@@ -148,9 +145,7 @@ def test_a_draft_is_restored_after_the_page_was_lost_and_an_immediate_submit_los
     assert visit.trouble == []
 
 
-def test_two_people_see_each_other_and_a_reply_after_a_new_message_needs_confirmation(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_people_see_each_other_and_a_reply_after_a_new_message_needs_confirmation(visit, monkeypatch):
     # A busy machine may need longer to show the page.
     monkeypatch.setattr(ticket_page_presence, "FORGOTTEN_AFTER_SECONDS", 3600)
     as_agent()
@@ -175,7 +170,7 @@ def test_two_people_see_each_other_and_a_reply_after_a_new_message_needs_confirm
 
 
 @pytest.mark.trial
-def test_a_long_conversation_is_read_on_one_page(visit: Visit) -> None:
+def test_a_long_conversation_is_read_on_one_page(visit):
     ticket = TicketFactory()
     for number in range(65):
         Message.objects.create(ticket=ticket, type="MAIL", body=f"<p>Mail {number}</p>")
@@ -191,7 +186,7 @@ def test_a_long_conversation_is_read_on_one_page(visit: Visit) -> None:
 
 
 @pytest.mark.trial
-def test_the_next_ticket_of_the_list_is_one_click_away(visit: Visit) -> None:
+def test_the_next_ticket_of_the_list_is_one_click_away(visit):
     TicketFactory.create_batch(3)
     page = visit.open(reverse("admin:tickets_ticket_changelist"))
     listed = [link.get_attribute("href") for link in page.locator("#result_list tbody th a").all()]
@@ -207,7 +202,7 @@ def test_the_next_ticket_of_the_list_is_one_click_away(visit: Visit) -> None:
 
 
 @pytest.mark.trial
-def test_a_phone_ticket_is_answered_by_mail_and_another_way_with_canned_replies(visit: Visit) -> None:
+def test_a_phone_ticket_is_answered_by_mail_and_another_way_with_canned_replies(visit):
     as_agent()
     late = {"response_due_at": timezone.now() - timedelta(hours=1), "sender": "+48225550107"}
     ticket, other = TicketFactory.create_batch(2, source="phone", customer=CustomerFactory(email="j@x.example"), **late)
@@ -247,7 +242,7 @@ def test_a_phone_ticket_is_answered_by_mail_and_another_way_with_canned_replies(
 
 
 @pytest.mark.trial
-def test_the_next_ticket_follows_the_desk_and_the_overview(visit: Visit) -> None:
+def test_the_next_ticket_follows_the_desk_and_the_overview(visit):
     as_agent()
     agent = Agent.objects.get()
     late = [TicketFactory(agent=agent, response_due_at=timezone.now() - timedelta(hours=hours)) for hours in (3, 2, 1)]
@@ -271,7 +266,7 @@ def test_the_next_ticket_follows_the_desk_and_the_overview(visit: Visit) -> None
     assert visit.trouble == []
 
 
-def test_a_ticket_is_deleted_and_the_page_says_when_it_is_gone(visit: Visit) -> None:
+def test_a_ticket_is_deleted_and_the_page_says_when_it_is_gone(visit):
     ticket = TicketFactory(subject="Where is my parcel?")
     page = visit.open(page_of(ticket))
 
@@ -288,7 +283,7 @@ def test_a_ticket_is_deleted_and_the_page_says_when_it_is_gone(visit: Visit) -> 
 
 
 @pytest.mark.trial
-def test_the_page_of_a_mailbox_shows_the_result_of_the_test(visit: Visit, settings: Any) -> None:
+def test_the_page_of_a_mailbox_shows_the_result_of_the_test(visit, settings):
     settings.MAILBOX_ALLOWED_NETWORKS = ["127.0.0.1"]
     with serving(Mailbox()) as box:
         box.add(b"From: a@b.example\n\nx")
@@ -306,7 +301,7 @@ def test_the_page_of_a_mailbox_shows_the_result_of_the_test(visit: Visit, settin
     assert visit.trouble == []
 
 
-def test_a_chat_is_read_and_answered_on_one_page_until_it_is_closed(visit: Visit) -> None:
+def test_a_chat_is_read_and_answered_on_one_page_until_it_is_closed(visit):
     as_agent()
     chat = ChatFactory(client_name="Jan Kowal")
     CannedReplyFactory(name="Question", body="<p>How can {{ agent_name }} help?</p>")

@@ -8,7 +8,6 @@ from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.test import Client
 
 from callcentre.admin.log_entries import NamelessLogMixin
 from callcentre.core.audit import AUDITED, AuditAction, AuditEntry, record
@@ -51,7 +50,7 @@ OPEN = {
 }  # fmt: skip
 
 
-def test_each_column_that_may_tell_of_a_customer_is_masked() -> None:
+def test_each_column_that_may_tell_of_a_customer_is_masked():
     shown = {
         f"{each.model._meta.label}.{field.name}"
         for each in AUDITED.values()
@@ -64,7 +63,7 @@ def test_each_column_that_may_tell_of_a_customer_is_masked() -> None:
 
 
 @pytest.mark.django_db
-def test_a_removed_number_is_in_no_log(admin_client: Client) -> None:
+def test_a_removed_number_is_in_no_log(admin_client):
     form = {"phone_number": "+48 22 555 98 76", "reason": "Anna asked", "since_0": "2026-01-01", "since_1": "08:00"}
     admin_client.post("/admin/campaigns/donotcall/add/", form)
     entry = DoNotCall.objects.get()
@@ -83,7 +82,7 @@ def test_a_removed_number_is_in_no_log(admin_client: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_a_masked_change_says_that_the_column_changed() -> None:
+def test_a_masked_change_says_that_the_column_changed():
     chat = ChatFactory(client_name="Anna")
     chat.client_name = "Ewa"
     chat.save()
@@ -92,7 +91,7 @@ def test_a_masked_change_says_that_the_column_changed() -> None:
 
 
 @pytest.mark.django_db
-def test_a_row_that_may_be_named_after_a_customer_is_named_by_the_list_only(admin_client: Client) -> None:
+def test_a_row_that_may_be_named_after_a_customer_is_named_by_the_list_only(admin_client):
     recording = RecordingFactory(ready=True)
     record(ACTOR, AuditAction.HEAR, recording)
 
@@ -100,7 +99,7 @@ def test_a_row_that_may_be_named_after_a_customer_is_named_by_the_list_only(admi
     assert str(recording) in admin_client.get("/admin/callcentre/auditlog/?action=hear").content.decode()
 
 
-def test_every_page_of_the_admin_logs_without_names() -> None:
+def test_every_page_of_the_admin_logs_without_names():
     pages: dict[Any, Any] = admin.site._registry
 
     assert [model for model, page in pages.items() if not isinstance(page, NamelessLogMixin)] == []

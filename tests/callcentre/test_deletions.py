@@ -44,7 +44,7 @@ class Rows:
 
 
 @pytest.fixture
-def rows(monkeypatch: pytest.MonkeyPatch) -> Rows:
+def rows(monkeypatch):
     made = Rows()
     monkeypatch.setitem(deletions._kinds, "row", Kind("callcentre.lockout", made.consequences, made.delete))
     for number in range(3):
@@ -70,7 +70,7 @@ def files(folder: Path) -> int:
     return sum(path.is_file() for path in folder.rglob("*"))
 
 
-def test_a_deletion_leaves_a_full_trace(rows: Rows, tmp_path: Path) -> None:
+def test_a_deletion_leaves_a_full_trace(rows, tmp_path):
     deletion = asked(" request of\n21 November ")
     before = ran(deletion)
 
@@ -81,7 +81,7 @@ def test_a_deletion_leaves_a_full_trace(rows: Rows, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("reason", ["", " \n ", "x" * 501])
-def test_a_deletion_needs_a_reason_of_limited_length(rows: Rows, reason: str) -> None:
+def test_a_deletion_needs_a_reason_of_limited_length(rows, reason):
     with pytest.raises(Invalid) as refused:
         asked(reason)
 
@@ -89,7 +89,7 @@ def test_a_deletion_needs_a_reason_of_limited_length(rows: Rows, reason: str) ->
     assert not Deletion.objects.exists()
 
 
-def test_an_object_with_an_obstacle_and_a_second_try_of_a_finished_deletion_are_refused(rows: Rows) -> None:
+def test_an_object_with_an_obstacle_and_a_second_try_of_a_finished_deletion_are_refused(rows):
     rows.obstacle = "The call still goes on."
 
     with pytest.raises(Conflict):
@@ -99,7 +99,7 @@ def test_an_object_with_an_obstacle_and_a_second_try_of_a_finished_deletion_are_
         DeletionFactory(finished=True).ask_again(ACTOR)
 
 
-def test_a_failed_step_is_rolled_back_and_earlier_steps_stay(rows: Rows, tmp_path: Path) -> None:
+def test_a_failed_step_is_rolled_back_and_earlier_steps_stay(rows, tmp_path):
     rows.failures = {2: [RuntimeError("the disk")]}
     deletion = ran(asked())
 
@@ -113,7 +113,7 @@ def test_a_failed_step_is_rolled_back_and_earlier_steps_stay(rows: Rows, tmp_pat
     assert (ran(deletion).state, deletion.deleted, deletion.error) == (State.FINISHED, {"callcentre.lockout": 3}, "")
 
 
-def test_a_deletion_of_an_object_in_use_waits_and_never_fails(rows: Rows) -> None:
+def test_a_deletion_of_an_object_in_use_waits_and_never_fails(rows):
     rows.failures = {number: [Busy("A call still goes on.")] for number in range(1, 20)}
     deletion = asked()
 
@@ -127,7 +127,7 @@ def test_a_deletion_of_an_object_in_use_waits_and_never_fails(rows: Rows) -> Non
     assert ran(deletion).state == State.FINISHED
 
 
-def test_a_deletion_fails_after_repeated_errors_until_a_person_retries(rows: Rows) -> None:
+def test_a_deletion_fails_after_repeated_errors_until_a_person_retries(rows):
     rows.failures = {number: [RuntimeError("x")] for number in range(1, 20)}
     deletion = asked()
 
@@ -141,7 +141,7 @@ def test_a_deletion_fails_after_repeated_errors_until_a_person_retries(rows: Row
     assert ran(deletion).state == State.FINISHED
 
 
-def test_a_worker_that_lost_its_lease_deletes_no_more(rows: Rows) -> None:
+def test_a_worker_that_lost_its_lease_deletes_no_more(rows):
     deletion = asked()
     first = Deletion.objects.claim(deletion.pk)
     assert first
@@ -155,7 +155,7 @@ def test_a_worker_that_lost_its_lease_deletes_no_more(rows: Rows) -> None:
     assert (Lockout.objects.count(), rows.steps) == (3, 0)
 
 
-def test_a_long_deletion_lets_other_tasks_run(rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_deletion_lets_other_tasks_run(rows, monkeypatch):
     enqueued: list[Any] = []
     monkeypatch.setattr(deletions, "enqueue", lambda *call: enqueued.append(call))
     monkeypatch.setattr(deletions, "TURN_SECONDS", -1.0)
@@ -167,9 +167,7 @@ def test_a_long_deletion_lets_other_tasks_run(rows: Rows, monkeypatch: pytest.Mo
     assert enqueued == [("callcentre.delete_personal_data", deletion.pk)] * 2
 
 
-def test_a_file_that_the_storage_fails_to_remove_is_removed_later(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_file_that_the_storage_fails_to_remove_is_removed_later(monkeypatch, tmp_path):
     path = default_storage.save("files/kept", ContentFile(b"x"))
     removal = FileRemovalFactory(path=path)
     with monkeypatch.context() as broken:
@@ -189,7 +187,7 @@ def _refuse(*_: Any) -> None:
     raise PermissionError("the disk is read-only")
 
 
-def test_a_file_that_is_gone_already_is_no_failure() -> None:
+def test_a_file_that_is_gone_already_is_no_failure():
     FileRemovalFactory(path="files/nowhere")
     FileRemovalFactory(due_at=timezone.now() + timedelta(minutes=1))
 
@@ -197,7 +195,7 @@ def test_a_file_that_is_gone_already_is_no_failure() -> None:
     assert FileRemoval.objects.count() == 1
 
 
-def test_files_are_removed_only_after_their_rows(rows: Rows, tmp_path: Path) -> None:
+def test_files_are_removed_only_after_their_rows(rows, tmp_path):
     default_storage.save("files/y", ContentFile(b"y"))
     rows.failures = {1: [RuntimeError("x")]}
 

@@ -9,7 +9,6 @@ from callcentre.demonstration import load
 from campaigns.models import Record, RecordChange
 from knowledgebase.models import ArticleVersion, Catalog
 from telephony.models import Connection, Offer
-from tests.conftest import ApiClient
 from tests.telephony.factories import ConnectionFactory
 from tickets.models import Ticket
 
@@ -17,12 +16,12 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small_blocks(monkeypatch):
     """As many as there are among millions."""
     monkeypatch.setattr(load, "BATCH", 7)
 
 
-def test_the_requested_number_of_ended_connections_in_order_of_time() -> None:
+def test_the_requested_number_of_ended_connections_in_order_of_time():
     call_command("generate_data", connections=3000)
 
     calls = Connection.objects.all()
@@ -38,7 +37,7 @@ def test_the_requested_number_of_ended_connections_in_order_of_time() -> None:
     assert Offer.objects.filter(outcome="answered").count() == inbound.filter(disposition="ANSWERED").count()
 
 
-def test_calls_work_after_the_data_is_generated(api: ApiClient) -> None:
+def test_calls_work_after_the_data_is_generated(api):
     call_command("generate_data", connections=10)
     call_command("generate_data", connections=10)
     call = ConnectionFactory(dst="now")
@@ -47,7 +46,7 @@ def test_calls_work_after_the_data_is_generated(api: ApiClient) -> None:
     assert api.get("/api/connections").json()["count"] == 21
 
 
-def test_the_requested_number_of_records_with_distinct_numbers(api: ApiClient) -> None:
+def test_the_requested_number_of_records_with_distinct_numbers(api):
     call_command("generate_data", records=500)
     call_command("generate_data", records=500)
 
@@ -58,7 +57,7 @@ def test_the_requested_number_of_records_with_distinct_numbers(api: ApiClient) -
     assert set(answer["record_fields"]) == {"first_name", "city"}
 
 
-def test_the_requested_number_of_tickets_with_three_messages_each(api: ApiClient) -> None:
+def test_the_requested_number_of_tickets_with_three_messages_each(api):
     call_command("generate_data", tickets=20)
     call_command("generate_data", tickets=20)
 
@@ -72,7 +71,7 @@ def test_the_requested_number_of_tickets_with_three_messages_each(api: ApiClient
     assert api.get("/api/tickets?limit=1").json()["count"] == 40
 
 
-def test_the_requested_number_of_articles_can_be_found(api: ApiClient) -> None:
+def test_the_requested_number_of_articles_can_be_found(api):
     call_command("generate_data", articles=20)
     call_command("generate_data", articles=20)
 

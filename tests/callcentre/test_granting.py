@@ -1,8 +1,5 @@
 """Limits of giving permissions: people give only their own, and edit no stronger person or group."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from django.contrib.auth.models import Group, Permission
 from django.urls import reverse
@@ -58,13 +55,13 @@ STRONGER = [superuser_account, more_permissions, stronger_group, sleeping_superu
 
 
 @pytest.fixture
-def manager() -> BackOffice:
+def manager():
     """Return a person who manages users, and may view agents besides."""
     return staff("view_user", "change_user", "add_user", "view_agent")
 
 
 @pytest.fixture(params=STRONGER, ids=lambda make: make.__name__)
-def stronger(request: pytest.FixtureRequest) -> User:
+def stronger(request):
     user: User = UserFactory(username="strong", email="strong@example.com", staff=True)
     request.param(user)
     user.save()
@@ -82,7 +79,7 @@ def stronger(request: pytest.FixtureRequest) -> User:
     ],
     ids=str,
 )
-def test_a_stronger_user_cannot_be_edited(manager: BackOffice, stronger: User, typed: dict[str, Any]) -> None:
+def test_a_stronger_user_cannot_be_edited(manager, stronger, typed):
     before = User.objects.values().get(pk=stronger.pk)
     shown = {"username": "strong", "email": "strong@example.com", "is_staff": "on", "is_active": "on"}
 
@@ -92,7 +89,7 @@ def test_a_stronger_user_cannot_be_edited(manager: BackOffice, stronger: User, t
     assert User.objects.values().get(pk=stronger.pk) == before
 
 
-def test_the_page_of_a_stronger_user_has_no_inputs_and_sets_no_password(manager: BackOffice, stronger: User) -> None:
+def test_the_page_of_a_stronger_user_has_no_inputs_and_sets_no_password(manager, stronger):
     path = reverse("admin:auth_user_password_change", args=[stronger.pk])
 
     page = manager.page(page_of(stronger))
@@ -104,7 +101,7 @@ def test_the_page_of_a_stronger_user_has_no_inputs_and_sets_no_password(manager:
 
 
 @pytest.mark.parametrize("name", ["view_user", "change_user", "add_user", "view_agent"])
-def test_a_user_with_no_more_permissions_can_be_edited(manager: BackOffice, name: str) -> None:
+def test_a_user_with_no_more_permissions_can_be_edited(manager, name):
     user: User = UserFactory(staff=True)
     user.user_permissions.add(permission(name))
 
@@ -118,7 +115,7 @@ def test_a_user_with_no_more_permissions_can_be_edited(manager: BackOffice, name
 # Giving to people
 
 
-def test_a_person_can_give_permissions_of_their_own_and_of_their_groups(manager: BackOffice) -> None:
+def test_a_person_can_give_permissions_of_their_own_and_of_their_groups(manager):
     user, group = UserFactory(staff=True), group_with("view_agent", "view_user")
     me(manager).groups.add(group_with("view_ticket"))
     given = [permission("change_user").pk, permission("view_ticket").pk]
@@ -130,7 +127,7 @@ def test_a_person_can_give_permissions_of_their_own_and_of_their_groups(manager:
 
 
 @pytest.mark.parametrize("is_self", [False, True])
-def test_a_person_cannot_give_a_permission_or_group_beyond_their_own(manager: BackOffice, *, is_self: bool) -> None:
+def test_a_person_cannot_give_a_permission_or_group_beyond_their_own(manager, *, is_self):
     user = me(manager) if is_self else UserFactory(staff=True)
     before = set(user.user_permissions.all())
     permissions = [permission("view_agent").pk, permission("change_group").pk]
@@ -143,7 +140,7 @@ def test_a_person_cannot_give_a_permission_or_group_beyond_their_own(manager: Ba
 
 
 @pytest.mark.parametrize("is_self", [False, True])
-def test_only_a_superuser_makes_a_superuser(manager: BackOffice, *, is_self: bool) -> None:
+def test_only_a_superuser_makes_a_superuser(manager, *, is_self):
     user = me(manager) if is_self else UserFactory(staff=True)
 
     manager.submit(page_of(user), is_superuser="on")
@@ -151,7 +148,7 @@ def test_only_a_superuser_makes_a_superuser(manager: BackOffice, *, is_self: boo
     assert not User.objects.get(pk=user.pk).is_superuser
 
 
-def test_the_page_offers_only_permissions_that_can_be_given(manager: BackOffice) -> None:
+def test_the_page_offers_only_permissions_that_can_be_given(manager):
     weak, strong = group_with("view_agent"), group_with("view_agent", "change_group")
 
     form = manager.get(page_of(UserFactory(staff=True))).context["adminform"].form
@@ -163,7 +160,7 @@ def test_the_page_offers_only_permissions_that_can_be_given(manager: BackOffice)
     assert "is_superuser" not in form.fields
 
 
-def test_a_new_person_has_only_the_given_rights(manager: BackOffice) -> None:
+def test_a_new_person_has_only_the_given_rights(manager):
     forged = {"is_superuser": "on", "user_permissions": [permission("change_group").pk]}
 
     manager.submit(reverse("admin:callcentre_user_add"), username="new", password1=NEW, password2=NEW, **forged)
@@ -176,11 +173,11 @@ def test_a_new_person_has_only_the_given_rights(manager: BackOffice) -> None:
 
 
 @pytest.fixture
-def group_manager() -> BackOffice:
+def group_manager():
     return staff("view_group", "add_group", "change_group", "delete_group", "view_agent")
 
 
-def test_the_permission_to_change_groups_does_not_give_all_permissions(group_manager: BackOffice) -> None:
+def test_the_permission_to_change_groups_does_not_give_all_permissions(group_manager):
     group = group_with("view_agent")
     me(group_manager).groups.add(group)
     everything = list(Permission.objects.values_list("pk", flat=True))
@@ -195,7 +192,7 @@ def test_the_permission_to_change_groups_does_not_give_all_permissions(group_man
     assert not Group.objects.filter(name="All").exists()
 
 
-def test_a_person_makes_changes_and_deletes_groups_with_their_own_permissions(group_manager: BackOffice) -> None:
+def test_a_person_makes_changes_and_deletes_groups_with_their_own_permissions(group_manager):
     own = permission("view_agent").pk
     group_manager.submit(reverse("admin:auth_group_add"), name="Team", permissions=[own])
     group = Group.objects.get(name="Team")
@@ -229,7 +226,7 @@ STRONGER_GROUPS = [stronger_permissions, stronger_member, member_with_more]
 
 
 @pytest.mark.parametrize("make", STRONGER_GROUPS)
-def test_a_stronger_group_cannot_be_weakened(group_manager: BackOffice, make: Callable[[], Group]) -> None:
+def test_a_stronger_group_cannot_be_weakened(group_manager, make):
     group = make()
     before = set(group.permissions.all())
 
@@ -244,7 +241,7 @@ def test_a_stronger_group_cannot_be_weakened(group_manager: BackOffice, make: Ca
     assert (group.name == "weak", set(group.permissions.all())) == (False, before)
 
 
-def test_groups_cannot_be_deleted_in_bulk(group_manager: BackOffice) -> None:
+def test_groups_cannot_be_deleted_in_bulk(group_manager):
     group = stronger_permissions()
 
     group_manager.act(reverse("admin:auth_group_changelist"), "delete_selected", group, post="yes")

@@ -1,7 +1,5 @@
 """Limits of giving rights to API users, and of editing, rotating and disabling them."""
 
-from typing import Any
-
 import pytest
 from django.contrib.auth.models import Permission
 from django.urls import reverse
@@ -32,7 +30,7 @@ def names_of(right: str) -> list[str]:
     return [name.partition(".")[2] for name in needed_permissions()[right]]
 
 
-def test_every_right_of_an_area_is_tied_to_permissions() -> None:
+def test_every_right_of_an_area_is_tied_to_permissions():
     named = {
         f"{one.content_type.app_label}.{one.codename}" for one in Permission.objects.select_related("content_type")
     }
@@ -44,7 +42,7 @@ def test_every_right_of_an_area_is_tied_to_permissions() -> None:
 
 
 @pytest.mark.parametrize("right", NARROW_RIGHTS)
-def test_giving_an_area_needs_all_its_permissions(right: str) -> None:
+def test_giving_an_area_needs_all_its_permissions(right):
     names = names_of(right)
 
     assert right in givable_rights(me(staff(*names)))
@@ -53,7 +51,7 @@ def test_giving_an_area_needs_all_its_permissions(right: str) -> None:
         assert right not in givable_rights(me(staff(*others)))
 
 
-def test_only_superusers_can_give_wildcards() -> None:
+def test_only_superusers_can_give_wildcards():
     user: User = UserFactory(staff=True)
     user.user_permissions.set(Permission.objects.all())
 
@@ -62,7 +60,7 @@ def test_only_superusers_can_give_wildcards() -> None:
 
 
 @pytest.mark.parametrize("column", DIMENSIONS)
-def test_a_person_with_a_scope_gives_no_right(column: str) -> None:
+def test_a_person_with_a_scope_gives_no_right(column):
     """Programs have no scope: they see all rows."""
     user: User = UserFactory(staff=True, **{column: [1]})
     user.user_permissions.set(Permission.objects.all())
@@ -71,7 +69,7 @@ def test_a_person_with_a_scope_gives_no_right(column: str) -> None:
 
 
 @pytest.fixture
-def api_manager() -> BackOffice:
+def api_manager():
     """Return a person who manages API users, and may read the campaigns."""
     return staff("view_apiuser", "add_apiuser", "change_apiuser", *names_of("campaigns:read"))
 
@@ -80,14 +78,14 @@ ROBOT = {"login": "robot", "is_active": "on"}
 
 
 @pytest.mark.parametrize("rights", [["*"], ["*:read"], ["campaigns:write"], ["campaigns:read", "tickets:read"]])
-def test_a_new_api_user_has_no_right_that_its_maker_cannot_give(api_manager: BackOffice, rights: list[str]) -> None:
+def test_a_new_api_user_has_no_right_that_its_maker_cannot_give(api_manager, rights):
     response = api_manager.submit(reverse("admin:callcentre_apiuser_add"), expected=200, rights=rights, **ROBOT)
 
     assert errors_of(response) == {"rights": [f"You cannot give the right {rights[-1]}."]}
     assert not ApiUser.objects.exists()
 
 
-def test_a_person_with_the_area_can_give_its_rights_and_no_further_ones(api_manager: BackOffice) -> None:
+def test_a_person_with_the_area_can_give_its_rights_and_no_further_ones(api_manager):
     own = ["campaigns:read"]
     api_manager.submit(reverse("admin:callcentre_apiuser_add"), expected=200, rights=own, **ROBOT)
 
@@ -97,7 +95,7 @@ def test_a_person_with_the_area_can_give_its_rights_and_no_further_ones(api_mana
     assert ApiUser.objects.get().rights == own
 
 
-def test_the_matrix_offers_the_rights_that_can_be_given(api_manager: BackOffice) -> None:
+def test_the_matrix_offers_the_rights_that_can_be_given(api_manager):
     for client, expected in ((api_manager, ["campaigns:read"]), (staff("view_apiuser", "add_apiuser"), [])):
         page = client.page(reverse("admin:callcentre_apiuser_add"))
         assert [right for right in RIGHTS if f'name="rights" value="{right}"' in page] == expected
@@ -105,7 +103,7 @@ def test_the_matrix_offers_the_rights_that_can_be_given(api_manager: BackOffice)
 
 
 @pytest.fixture(params=[["*"], ["*:write"], ["campaigns:read", "campaigns:write"]], ids=str)
-def strong_robot(request: pytest.FixtureRequest) -> tuple[ApiUser, str]:
+def strong_robot(request):
     return ApiUser.create(SYSTEM, "robot", rights=request.param, allowed_networks=["127.0.0.0/8"])
 
 
@@ -117,9 +115,7 @@ def strong_robot(request: pytest.FixtureRequest) -> tuple[ApiUser, str]:
         ("set_password", {"password": NEW, "again": NEW}),
     ],
 )
-def test_a_stronger_api_user_cannot_be_taken_over(
-    api_manager: BackOffice, strong_robot: tuple[ApiUser, str], page: str, typed: dict[str, Any]
-) -> None:
+def test_a_stronger_api_user_cannot_be_taken_over(api_manager, strong_robot, page, typed):
     robot, secret = strong_robot
     typed = typed | ({"version": robot.updated_at.isoformat()} if page == "rotate_secret" else {})
 
@@ -130,9 +126,7 @@ def test_a_stronger_api_user_cannot_be_taken_over(
     assert [change.action for change in robot.changes.all()] == ["create"]
 
 
-def test_a_stronger_api_user_has_no_buttons_and_cannot_be_disabled_from_the_list(
-    api_manager: BackOffice, strong_robot: tuple[ApiUser, str]
-) -> None:
+def test_a_stronger_api_user_has_no_buttons_and_cannot_be_disabled_from_the_list(api_manager, strong_robot):
     robot, _ = strong_robot
     weak, _ = ApiUser.create(SYSTEM, "weak", rights=["campaigns:read"])
 
@@ -148,7 +142,7 @@ def test_a_stronger_api_user_has_no_buttons_and_cannot_be_disabled_from_the_list
     assert dict(ApiUser.objects.values_list("login", "is_active")) == {"robot": True, "weak": False}
 
 
-def test_a_weaker_api_user_can_be_edited_and_get_a_new_secret(api_manager: BackOffice) -> None:
+def test_a_weaker_api_user_can_be_edited_and_get_a_new_secret(api_manager):
     robot, _ = ApiUser.create(SYSTEM, "robot", rights=["campaigns:read"])
 
     api_manager.submit(page_of(robot), description="Nightly export")

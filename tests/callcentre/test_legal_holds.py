@@ -17,7 +17,7 @@ from campaigns.verbs.records import remove_record
 from telephony import recording_files
 from telephony.models import Recording
 from tests.campaigns.factories import PastAttemptFactory, RecordFactory
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.telephony.factories import ConnectionFactory, RecordingFactory, TransferFactory
 from tests.tickets.deleting import EMAIL, NUMBER, removed
 from tests.tickets.factories import (
@@ -59,12 +59,12 @@ MAKERS: dict[str, Any] = {
 }
 
 
-def test_every_kind_of_deletion_is_tested_with_a_hold() -> None:
+def test_every_kind_of_deletion_is_tested_with_a_hold():
     assert {*MAKERS, erasures.KIND} == {name for name, _label in deletions.kind_names()}
 
 
 @pytest.mark.parametrize("kind", MAKERS)
-def test_a_hold_forbids_the_deletion_of_each_row_of_a_customer(kind: str) -> None:
+def test_a_hold_forbids_the_deletion_of_each_row_of_a_customer(kind):
     customer = CustomerFactory(email="held@client.example")
     row = MAKERS[kind](customer)
     free = MAKERS[kind](CustomerFactory(email="free@client.example"))
@@ -88,7 +88,7 @@ def test_a_hold_forbids_the_deletion_of_each_row_of_a_customer(kind: str) -> Non
     assert meanwhile.state == "finished"
 
 
-def test_a_hold_on_a_ticket_forbids_the_deletion_of_all_it_belongs_to() -> None:
+def test_a_hold_on_a_ticket_forbids_the_deletion_of_all_it_belongs_to():
     ticket = TicketFactory(customer=CustomerFactory())
     merged = TicketFactory(merged_into=ticket)
     file = StoredFileFactory(message=MessageFactory(ticket=ticket))
@@ -105,7 +105,7 @@ def test_a_hold_on_a_ticket_forbids_the_deletion_of_all_it_belongs_to() -> None:
     assert erased(person).state == "finished"
 
 
-def test_a_record_with_a_number_on_hold_cannot_be_deleted() -> None:
+def test_a_record_with_a_number_on_hold_cannot_be_deleted():
     customer = CustomerFactory(phone_numbers=[NUMBER])
     begin_hold(ACTOR, "customer", customer.pk, "case 12")
 
@@ -115,7 +115,7 @@ def test_a_record_with_a_number_on_hold_cannot_be_deleted() -> None:
     assert Record.objects.count() == 1
 
 
-def test_what_settings_delete_stays_on_hold() -> None:
+def test_what_settings_delete_stays_on_hold():
     old = timezone.now() - timedelta(days=3000)
     customer = CustomerFactory(email="held@client.example", phone_numbers=[NUMBER])
     begin_hold(ACTOR, "customer", customer.pk, "case 12")
@@ -138,7 +138,7 @@ def test_what_settings_delete_stays_on_hold() -> None:
     assert [mail.pk for mail in ReceivedMail.objects.all()] == [held[ReceivedMail]]
 
 
-def test_texts_of_others_on_hold_are_kept_and_counted() -> None:
+def test_texts_of_others_on_hold_are_kept_and_counted():
     held, free = (MessageFactory(ticket=TicketFactory(customer=CustomerFactory()), body=EMAIL) for _ in range(2))
     call = ConnectionFactory(customer_id=held.ticket.customer_id)
     TransferFactory(connection=call, note=f"{EMAIL} called")
@@ -152,7 +152,7 @@ def test_texts_of_others_on_hold_are_kept_and_counted() -> None:
     assert deletion.kept == {"tickets.message": 1, "telephony.transfer": 1}
 
 
-def test_a_hold_is_begun_for_rows_that_exist_and_ended_by_an_action(admin_client: Any, plain_static: None) -> None:
+def test_a_hold_is_begun_for_rows_that_exist_and_ended_by_an_action(admin_client, plain_static):
     page, ticket = "/admin/callcentre/legalhold/", TicketFactory()
     given = {"kind": "ticket", "object_id": ticket.pk, "reason": "case 12"}
     for wrong in ({"object_id": 999_999}, {"reason": " "}):
@@ -167,7 +167,7 @@ def test_a_hold_is_begun_for_rows_that_exist_and_ended_by_an_action(admin_client
     assert (hold.ended_by, hold.ended_at is not None) == ("admin", True)
 
 
-def test_a_hold_during_an_erasure_ends_it_with_the_reason(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hold_during_an_erasure_ends_it_with_the_reason(api, monkeypatch):
     tickets = [TicketFactory(customer=None, sender=EMAIL, closed=True) for _ in range(3)]
     deletion = erasures.ask(ACTOR, Person(emails=(EMAIL,)), "on request")
     real = Deletion.count_emptied

@@ -81,7 +81,7 @@ def is_asked(text: str) -> bool:
 
 
 @every_page
-def test_without_the_own_password_no_secret_is_shown_or_changed(page: Page) -> None:
+def test_without_the_own_password_no_secret_is_shown_or_changed(page):
     row = page.make()
     before = values_of(row)
     client = after_a_while(superuser())
@@ -99,7 +99,7 @@ def test_without_the_own_password_no_secret_is_shown_or_changed(page: Page) -> N
 
 
 @every_page
-def test_the_own_password_opens_secrets_for_ten_minutes(page: Page, time_machine: Any) -> None:
+def test_the_own_password_opens_secrets_for_ten_minutes(page, time_machine):
     row = page.make()
     time_machine.move_to(timezone.now(), tick=False)
     client = after_a_while(superuser())
@@ -116,7 +116,7 @@ def test_the_own_password_opens_secrets_for_ten_minutes(page: Page, time_machine
 
 
 @every_page
-def test_the_log_in_counts_as_the_own_password_for_ten_minutes(page: Page) -> None:
+def test_the_log_in_counts_as_the_own_password_for_ten_minutes(page):
     row = page.make()
     client = superuser()
 
@@ -127,7 +127,7 @@ def test_the_log_in_counts_as_the_own_password_for_ten_minutes(page: Page) -> No
 
 
 @pytest.mark.parametrize("make", [WebhookFactory, MarketplaceFactory, ApiUserFactory, UserFactory])
-def test_an_edit_without_a_secret_needs_no_password(make: Callable[[], Model]) -> None:
+def test_an_edit_without_a_secret_needs_no_password(make):
     row = make()
 
     response = after_a_while(superuser()).submit(page_of(row))
@@ -135,11 +135,11 @@ def test_an_edit_without_a_secret_needs_no_password(make: Callable[[], Model]) -
     assert errors_of(response) == {}
 
 
-def test_viewing_a_webhook_needs_no_password() -> None:
+def test_viewing_a_webhook_needs_no_password():
     assert not is_asked(after_a_while(staff("view_webhook")).page(page_of(WebhookFactory())))
 
 
-def test_the_form_keeps_its_input_while_it_asks_for_the_password() -> None:
+def test_the_form_keeps_its_input_while_it_asks_for_the_password():
     client = after_a_while(superuser())
     path = reverse("admin:callcentre_apiuser_add")
 
@@ -150,7 +150,7 @@ def test_the_form_keeps_its_input_while_it_asks_for_the_password() -> None:
 
 
 @pytest.mark.slow("hashes passwords")
-def test_guesses_of_the_own_password_lock_out_like_guesses_at_the_log_in(settings: Any) -> None:
+def test_guesses_of_the_own_password_lock_out_like_guesses_at_the_log_in(settings):
     settings.LOGIN_FAILURES_PER_LOGIN = 3
     client = after_a_while(superuser())
     path = page_of(WebhookFactory(), "show_secret")
@@ -166,7 +166,7 @@ def test_guesses_of_the_own_password_lock_out_like_guesses_at_the_log_in(setting
     assert BackOffice().post(reverse("admin:login"), {"username": username, "password": OWN}).status_code == 429
 
 
-def test_an_empty_password_is_no_guess(settings: Any) -> None:
+def test_an_empty_password_is_no_guess(settings):
     settings.LOGIN_FAILURES_PER_LOGIN = 1
     client = after_a_while(superuser())
     path = page_of(WebhookFactory(), "show_secret")
@@ -176,7 +176,7 @@ def test_an_empty_password_is_no_guess(settings: Any) -> None:
     assert "secret" in client.submit(path, expected=200, own_password=OWN).context
 
 
-def test_the_own_password_gives_a_session_a_new_key_and_is_in_no_history(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_own_password_gives_a_session_a_new_key_and_is_in_no_history(caplog):
     """Check that a copy of the session taken before does not become a confirmed one."""
     webhook = WebhookFactory()
     client = after_a_while(superuser())
@@ -192,7 +192,7 @@ def test_the_own_password_gives_a_session_a_new_key_and_is_in_no_history(caplog:
     assert OWN not in caplog.text
 
 
-def test_a_password_given_in_one_session_does_not_count_in_another() -> None:
+def test_a_password_given_in_one_session_does_not_count_in_another():
     client = superuser()
     other = BackOffice()
     other.force_login(User.objects.get(is_superuser=True))
@@ -201,7 +201,7 @@ def test_a_password_given_in_one_session_does_not_count_in_another() -> None:
     assert not is_asked(client.page(page_of(webhook, "show_secret")))
 
 
-def test_every_action_about_a_secret_is_tested() -> None:
+def test_every_action_about_a_secret_is_tested():
     """Check that the table above has all actions whose names contain secret or password."""
     actions = {
         (model, name)

@@ -29,7 +29,7 @@ NEW = "a-quite-long-word-7"
 
 
 @pytest.fixture(autouse=True)
-def _site(settings: Any) -> None:
+def _site(settings):
     settings.PUBLIC_URL = "https://callcentre.example"
     settings.DEFAULT_FROM_EMAIL = "desk@callcentre.example"
 
@@ -62,7 +62,7 @@ def chosen(path: str, password: str = NEW, again: str = NEW) -> Any:
 
 
 @pytest.mark.parametrize("typed", ["ewa", "ewa@client.example", " EWA@CLIENT.EXAMPLE "])
-def test_login_or_address_leads_to_a_mail_with_a_link(typed: str) -> None:
+def test_login_or_address_leads_to_a_mail_with_a_link(typed):
     ewa()
 
     (sent,) = mailed(typed)
@@ -72,7 +72,7 @@ def test_login_or_address_leads_to_a_mail_with_a_link(typed: str) -> None:
     assert "https://callcentre.example/admin/login/reset/" in sent.body
 
 
-def test_the_link_sets_a_new_password_and_ends_the_sessions() -> None:
+def test_the_link_sets_a_new_password_and_ends_the_sessions():
     user = ewa()
     client = BackOffice()
     assert f'href="{ASK}"' in client.page(LOGIN)
@@ -88,7 +88,7 @@ def test_the_link_sets_a_new_password_and_ends_the_sessions() -> None:
     assert BackOffice().post(LOGIN, {"username": "ewa", "password": NEW}).headers["Location"] == INDEX
 
 
-def test_the_log_has_no_link(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_has_no_link(caplog):
     user = ewa()
     path = link()
 
@@ -101,7 +101,7 @@ def test_the_log_has_no_link(caplog: pytest.LogCaptureFixture) -> None:
     assert path.rpartition("/")[2] not in lines
 
 
-def test_the_answer_is_the_same_without_such_a_user() -> None:
+def test_the_answer_is_the_same_without_such_a_user():
     ewa()
     answers = []
     for typed in ("ewa", "nobody-of-this-name", "ewa@client.example", "nobody@client.example"):
@@ -117,7 +117,7 @@ def test_the_answer_is_the_same_without_such_a_user() -> None:
 @pytest.mark.parametrize(
     "values", [{"is_active": False}, {"is_staff": False}, {"email": ""}, {"password": "!unusable"}], ids=str
 )
-def test_some_users_get_no_mail(values: dict[str, Any]) -> None:
+def test_some_users_get_no_mail(values):
     user = ewa(**{"staff": True, **{name: value for name, value in values.items() if name != "password"}})
     if "password" in values:
         user.set_unusable_password()
@@ -126,7 +126,7 @@ def test_some_users_get_no_mail(values: dict[str, Any]) -> None:
     assert mailed("ewa") == []
 
 
-def test_users_with_one_address_get_a_mail_each_with_the_host_of_the_request(settings: Any) -> None:
+def test_users_with_one_address_get_a_mail_each_with_the_host_of_the_request(settings):
     settings.PUBLIC_URL = ""
     ewa()
     ewa(username="ewa2")
@@ -136,7 +136,7 @@ def test_users_with_one_address_get_a_mail_each_with_the_host_of_the_request(set
     assert ["http://testserver/admin/login/reset/" in body for body in bodies] == [True, True]
 
 
-def test_the_mail_is_in_the_language_of_the_page() -> None:
+def test_the_mail_is_in_the_language_of_the_page():
     ewa()
     client = BackOffice()
     client.post(reverse("language"), {"language": "pl", "next": ASK})
@@ -158,7 +158,7 @@ def test_the_mail_is_in_the_language_of_the_page() -> None:
     ],
     ids=["used", "log-in with the old password", "inactive", "invented", "an hour old"],
 )
-def test_a_link_works_once_for_an_hour_and_until_the_next_log_in(end: Any, clock: Any) -> None:
+def test_a_link_works_once_for_an_hour_and_until_the_next_log_in(end, clock):
     ewa()
     path = link()
     ended = clock.shift(end) if isinstance(end, timedelta) else end(path)
@@ -169,7 +169,7 @@ def test_a_link_works_once_for_an_hour_and_until_the_next_log_in(end: Any, clock
 
 
 @pytest.mark.parametrize(("password", "again"), [("123", "123"), ("ewa", "ewa"), ("password", "password"), (NEW, "x")])
-def test_the_rules_of_passwords_apply(password: str, again: str) -> None:
+def test_the_rules_of_passwords_apply(password, again):
     user = ewa()
 
     answer = chosen(link(), password, again)
@@ -179,7 +179,7 @@ def test_the_rules_of_passwords_apply(password: str, again: str) -> None:
     assert user.check_password("user-pass")
 
 
-def test_a_second_factor_is_still_asked_for() -> None:
+def test_a_second_factor_is_still_asked_for():
     SecondFactorFactory(user=ewa())
 
     chosen(link())
@@ -188,7 +188,7 @@ def test_a_second_factor_is_still_asked_for() -> None:
     assert answer.url == reverse("log-in-code")
 
 
-def test_a_login_gets_few_mails_an_hour(clock: Any) -> None:
+def test_a_login_gets_few_mails_an_hour(clock):
     ewa()
     for _ in range(MOST_PER_LOGIN + 2):
         mailed("ewa")
@@ -198,7 +198,7 @@ def test_a_login_gets_few_mails_an_hour(clock: Any) -> None:
     assert len(mailed("ewa")) == MOST_PER_LOGIN + 1
 
 
-def test_an_address_asks_a_limited_number_of_times_an_hour() -> None:
+def test_an_address_asks_a_limited_number_of_times_an_hour():
     PasswordResetFactory.create_batch(MOST_PER_SOURCE, source="127.0.0.1")
 
     answer = BackOffice().post(ASK, {"typed": "ewa"})
@@ -207,7 +207,7 @@ def test_an_address_asks_a_limited_number_of_times_an_hour() -> None:
     assert PasswordReset.objects.count() == MOST_PER_SOURCE
 
 
-def test_old_requests_are_deleted() -> None:
+def test_old_requests_are_deleted():
     reset = PasswordResetFactory()
     kept = PasswordResetFactory()
     PasswordReset.objects.filter(pk=reset.pk).update(created_at=timezone.now() - timedelta(days=2))
@@ -217,7 +217,7 @@ def test_old_requests_are_deleted() -> None:
     assert list(PasswordReset.objects.all()) == [kept]
 
 
-def test_the_audit_log_has_the_wish_and_names_the_person_who_chooses_the_password() -> None:
+def test_the_audit_log_has_the_wish_and_names_the_person_who_chooses_the_password():
     user, path = ewa(), link()
     before = AuditEntry.objects.latest("id")
 

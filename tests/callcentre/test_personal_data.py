@@ -3,7 +3,6 @@
 import json
 import re
 import zipfile
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -85,7 +84,7 @@ def erased(person: Person, **more: Any) -> Deletion:
     return deletion
 
 
-def test_every_model_says_what_it_has_of_a_person() -> None:
+def test_every_model_says_what_it_has_of_a_person():
     ours = {model for model in apps.get_models() if not model._meta.app_label.startswith("unfold")}
 
     assert {model._meta.label for model in ours - set(TABLE)} == set()
@@ -95,7 +94,7 @@ def test_every_model_says_what_it_has_of_a_person() -> None:
 
 
 @pytest.mark.slow("a person with rows in every table")
-def test_nothing_of_a_person_is_left(own_storage: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_nothing_of_a_person_is_left(own_storage, caplog):
     customer = a_person()
     plant_elsewhere()
     DoNotCallFactory(phone_number=NUMBER, number=f"+{DIGITS}", reason=f"{EMAIL} asked")
@@ -125,7 +124,7 @@ def test_nothing_of_a_person_is_left(own_storage: Path, caplog: pytest.LogCaptur
 
 
 @pytest.mark.slow("a person with rows in every table")
-def test_the_export_has_all_rows_and_files_and_goes_with_the_erasure(own_storage: Path) -> None:
+def test_the_export_has_all_rows_and_files_and_goes_with_the_erasure(own_storage):
     customer = a_person()
     plant_elsewhere()
     person = find_person(customer_id=customer.pk)
@@ -153,7 +152,7 @@ def test_the_export_has_all_rows_and_files_and_goes_with_the_erasure(own_storage
     assert PersonExport.objects.get().file == ""
 
 
-def test_a_person_is_a_customer_or_what_no_customer_has() -> None:
+def test_a_person_is_a_customer_or_what_no_customer_has():
     one, two = CustomerFactory.create_batch(2, phone_numbers=["+48 22 555 11 11"], email="a@client.example")
 
     assert find_person(customer_id=one.pk) == Person((one.pk,))
@@ -174,7 +173,7 @@ def test_a_person_is_a_customer_or_what_no_customer_has() -> None:
     assert two.pk
 
 
-def test_texts_of_others_lose_each_spelling_of_a_number_and_nothing_else() -> None:
+def test_texts_of_others_lose_each_spelling_of_a_number_and_nothing_else():
     EventFactory(payload={"text": f"+{DIGITS} {DIGITS} 225559876 1225559876 {DIGITS}0 (22) 555.98.76", "id": 225559876})
 
     erased(Person((), (f"+{DIGITS}",), ()))
@@ -185,7 +184,7 @@ def test_texts_of_others_lose_each_spelling_of_a_number_and_nothing_else() -> No
     }
 
 
-def test_an_erasure_waits_for_the_consent_of_a_second_person(settings: Any) -> None:
+def test_an_erasure_waits_for_the_consent_of_a_second_person(settings):
     settings.ERASURE_NEEDS_CONSENT = True
     customer = CustomerFactory()
     person = find_person(customer_id=customer.pk)
@@ -202,7 +201,7 @@ def test_an_erasure_waits_for_the_consent_of_a_second_person(settings: Any) -> N
     assert (deletion.state, deletion.consented_by, Customer.objects.count()) == ("finished", "other", 0)
 
 
-def test_a_refused_erasure_forgets_the_person(settings: Any) -> None:
+def test_a_refused_erasure_forgets_the_person(settings):
     settings.ERASURE_NEEDS_CONSENT = True
     deletion = erasures.ask(ACTOR, Person(emails=(EMAIL,)), "on request")
     erasures.refuse(ACTOR, deletion)
@@ -216,7 +215,7 @@ def test_a_refused_erasure_forgets_the_person(settings: Any) -> None:
 
 
 @pytest.mark.slow("an erasure that is interrupted at each step")
-def test_an_interrupted_erasure_goes_on_and_counts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_erasure_goes_on_and_counts_the_same(monkeypatch):
     customer = a_person()
     plant_elsewhere()
     deletion = erasures.ask(ACTOR, find_person(customer_id=customer.pk), "on request")
@@ -246,7 +245,7 @@ def test_an_interrupted_erasure_goes_on_and_counts_the_same(monkeypatch: pytest.
     assert Event.objects.filter(action="PERSON_ERASED").count() == 1
 
 
-def test_the_page_shows_exports_and_erases(admin_client: Any, plain_static: None) -> None:
+def test_the_page_shows_exports_and_erases(admin_client, plain_static):
     customer = CustomerFactory(surname=MARK)
     page = "/admin/callcentre/personexport/person/"
     shown = admin_client.get(page, {"customer": customer.pk}).content.decode()
@@ -262,7 +261,7 @@ def test_the_page_shows_exports_and_erases(admin_client: Any, plain_static: None
     assert answer["Location"] == f"/admin/callcentre/deletion/{Deletion.objects.get().pk}/change/"
 
 
-def test_a_second_person_consents_at_the_page(admin_client: Any, plain_static: None, settings: Any) -> None:
+def test_a_second_person_consents_at_the_page(admin_client, plain_static, settings):
     settings.ERASURE_NEEDS_CONSENT = True
     deletion = erasures.ask(ACTOR, Person(emails=(EMAIL,)), "on request")
     page = f"/admin/callcentre/deletion/{deletion.pk}"
@@ -285,7 +284,7 @@ def test_a_second_person_consents_at_the_page(admin_client: Any, plain_static: N
         ("+43 1 4000 called", " called"),
     ],
 )
-def test_only_the_person_s_own_numbers_and_addresses_are_removed(text: str, left: str | None) -> None:
+def test_only_the_person_s_own_numbers_and_addresses_are_removed(text, left):
     person = Person(numbers=("+48225550107", "+4314000"), emails=("jan@firma.example",))
 
     found = personal_data.without({"a": [text]}, re.compile(person.pattern, re.IGNORECASE))
@@ -293,7 +292,7 @@ def test_only_the_person_s_own_numbers_and_addresses_are_removed(text: str, left
     assert found == {"a": [text if left is None else left]}
 
 
-def test_a_text_that_is_changed_meanwhile_keeps_its_change() -> None:
+def test_a_text_that_is_changed_meanwhile_keeps_its_change():
     ticket = TicketFactory(subject=f"Call {EMAIL}", sender_name="old")
     person, data = Person(emails=(EMAIL.lower(),)), TABLE[Ticket]
     assert isinstance(data, Data)

@@ -1,7 +1,5 @@
 """Phone numbers in usual spellings: each has one normal form or a reason for its refusal."""
 
-from typing import Any
-
 import phonenumbers
 import pytest
 from phonenumbers import PhoneNumberFormat, PhoneNumberType
@@ -46,7 +44,7 @@ from callcentre.core.phone_zones import UNREADABLE, zone_named, zones_of_number
         "tel:+48221234567;phone-context=+1",
     ],
 )
-def test_every_spelling_of_a_polish_number_has_one_normal_form(raw: str) -> None:
+def test_every_spelling_of_a_polish_number_has_one_normal_form(raw):
     assert normalise(raw, "PL") == "+48221234567"
 
 
@@ -67,7 +65,7 @@ def test_every_spelling_of_a_polish_number_has_one_normal_form(raw: str) -> None
         ("+999 123 456 789", "+999123456789"),
     ],
 )
-def test_an_impossible_number_keeps_its_digits_and_plus(raw: str, normal: str) -> None:
+def test_an_impossible_number_keeps_its_digits_and_plus(raw, normal):
     assert normalise(raw, "PL") == normal
 
 
@@ -102,7 +100,7 @@ def test_an_impossible_number_keeps_its_digits_and_plus(raw: str, normal: str) -
         ("tel:834567;phone-context=+44", "JE", "+441534834567"),
     ],
 )
-def test_a_number_is_read_in_its_region_or_context(raw: str, region: str, normal: str) -> None:
+def test_a_number_is_read_in_its_region_or_context(raw, region, normal):
     assert normalise(raw, region) == normal
 
 
@@ -133,25 +131,25 @@ def test_a_number_is_read_in_its_region_or_context(raw: str, region: str, normal
         ("1" + " " * 64, ErrorCode.PHONE_TOO_LONG),
     ],
 )
-def test_text_that_is_no_number_is_refused_with_its_reason(raw: str, code: ErrorCode) -> None:
+def test_text_that_is_no_number_is_refused_with_its_reason(raw, code):
     with pytest.raises(PhoneError) as refusal:
         normalise(raw, "PL")
 
     assert refusal.value.fault("number") == Fault(code, "number")
 
 
-def test_without_a_region_the_configured_one_is_the_default(settings: Any) -> None:
+def test_without_a_region_the_configured_one_is_the_default(settings):
     settings.DEFAULT_REGION = "GB"
 
     assert normalise("020 7946 0018") == "+442079460018"
 
 
-def test_an_unknown_region_raises_a_lookup_error() -> None:
+def test_an_unknown_region_raises_a_lookup_error():
     with pytest.raises(LookupError):
         normalise("+48221234567", "XX")
 
 
-def test_the_longest_text_that_is_accepted_fits_the_declared_width() -> None:
+def test_the_longest_text_that_is_accepted_fits_the_declared_width():
     longest = "+" + "1 " * 20
 
     normal = normalise(longest.ljust(phone.MAX_RAW_LENGTH), "PL")
@@ -160,7 +158,7 @@ def test_the_longest_text_that_is_accepted_fits_the_declared_width() -> None:
 
 
 @pytest.mark.parametrize(("region", "known"), [("PL", True), ("pl", False), ("001", False)])
-def test_a_region_is_known_by_its_iso_code(region: str, known: bool) -> None:
+def test_a_region_is_known_by_its_iso_code(region, known):
     assert phone.is_region(region) is known
 
 
@@ -171,17 +169,17 @@ def test_a_region_is_known_by_its_iso_code(region: str, known: bool) -> None:
         *(("+442071838750", "Europe/London"), ("+34612345678", "Atlantic/Canary Europe/Madrid")),
     ],
 )
-def test_zones_of_a_number(number: str, zones: str) -> None:
+def test_zones_of_a_number(number, zones):
     assert zones_of_number(number) == zones
 
 
-def test_a_number_that_no_plan_has_may_be_anywhere_in_its_country() -> None:
+def test_a_number_that_no_plan_has_may_be_anywhere_in_its_country():
     assert {"America/New_York", "Pacific/Honolulu", "America/St_Johns"} < set(zones_of_number("+18005550117").split())
     assert zones_of_number("+11115550117") == zones_of_number("+18005550117")
 
 
 @pytest.mark.parametrize("end", ["", "0007", "9999", "1111"])
-def test_zones_are_those_of_the_library_for_all_regions(end: str) -> None:
+def test_zones_are_those_of_the_library_for_all_regions(end):
     for region in phonenumbers.SUPPORTED_REGIONS:
         for kind in PhoneNumberType.values():
             if (example := phonenumbers.example_number_for_type(region, kind)) is None:
@@ -193,10 +191,10 @@ def test_zones_are_those_of_the_library_for_all_regions(end: str) -> None:
                 assert zones_of_number(number) == " ".join(expected), number
 
 
-def test_zones_are_named_in_any_capitals() -> None:
+def test_zones_are_named_in_any_capitals():
     assert zone_named(" europe/warsaw ") == "Europe/Warsaw"
     assert zone_named("New York") == UNREADABLE
 
 
-def test_calling_codes() -> None:
+def test_calling_codes():
     assert [calling_code(number) for number in ("+48225550117", "+12125550117", "101")] == ["48", "1", ""]

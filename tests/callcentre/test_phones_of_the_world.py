@@ -23,7 +23,7 @@ TEXTS = st.text(st.sampled_from("0123456789++() ;:.-/abtel=\u0664\uff10\uff0b\uf
 @pytest.mark.slow("runs many examples")
 @settings(max_examples=1000)
 @given(raw=TEXTS, region=st.sampled_from(REGIONS))
-def test_any_text_is_refused_or_has_a_stable_normal_form(raw: str, region: str) -> None:
+def test_any_text_is_refused_or_has_a_stable_normal_form(raw, region):
     try:
         normal = normalise(raw, region)
     except PhoneError:
@@ -41,7 +41,7 @@ def test_any_text_is_refused_or_has_a_stable_normal_form(raw: str, region: str) 
     sign=st.sampled_from(["", "+", "00", "+48", "+1", "+44"]),
     region=st.sampled_from(REGIONS),
 )
-def test_separators_never_change_a_number(digits: str, separators: list[str], sign: str, region: str) -> None:
+def test_separators_never_change_a_number(digits, separators, sign, region):
     spelled = sign + "".join(map(str.__add__, separators, digits))
 
     assume(len(spelled) <= phone.MAX_RAW_LENGTH)
@@ -52,7 +52,7 @@ def test_separators_never_change_a_number(digits: str, separators: list[str], si
 # Real input
 
 
-def test_every_spelling_of_every_real_number_agrees() -> None:
+def test_every_spelling_of_every_real_number_agrees():
     disagreeing = [
         number
         for number in real_numbers()
@@ -63,14 +63,14 @@ def test_every_spelling_of_every_real_number_agrees() -> None:
 
 
 @pytest.mark.parametrize("kind", ["international", "rfc3966"])
-def test_a_real_number_with_its_calling_code_is_the_same_from_everywhere(kind: str) -> None:
+def test_a_real_number_with_its_calling_code_is_the_same_from_everywhere(kind):
     numbers = [number for number in real_numbers() if number.kind == kind]
 
     for region in ("PL", "US", "AU", "BR", "RU"):
         assert [n for n in numbers if normalise(n.number, region) != n.expected] == []
 
 
-def test_real_numbers_cover_every_region_and_entity_in_three_spellings() -> None:
+def test_real_numbers_cover_every_region_and_entity_in_three_spellings():
     kinds: dict[str, set[str]] = {}
     for number in real_numbers():
         kinds.setdefault(number.region, set()).add(number.kind)

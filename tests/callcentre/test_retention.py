@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ from reports.rollups import bring_up_to_date
 from telephony.models import Connection, Leg, Recording
 from tests.callcentre.factories import LegalHoldFactory
 from tests.campaigns.factories import CampaignFactory, PastAttemptFactory, RecordChangeFactory, RecordFactory
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.telephony.factories import (
     AgentFactory,
     AgentSessionFactory,
@@ -55,7 +54,7 @@ DAYS = 400
 
 
 @pytest.fixture
-def by_night(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def by_night(settings, monkeypatch):
     """Let it be night all day, without pauses."""
     settings.RETENTION_FROM_HOUR, settings.RETENTION_UNTIL_HOUR = 0, 24
     monkeypatch.setattr(retention, "MOST_PAUSE", 0)
@@ -143,7 +142,7 @@ def is_gone(row: Any) -> bool:
 
 
 @pytest.mark.parametrize("kind", MAKERS)
-def test_rows_of_each_kind_go_when_they_are_old_and_free(kind: str) -> None:
+def test_rows_of_each_kind_go_when_they_are_old_and_free(kind):
     make = MAKERS[kind]
     old, new = make(OLD, None), make(NEW, None)
     kept = make(OLD, held_customer(email="held@client.example", phone_numbers=["+48 22 555 77 88"]))
@@ -161,11 +160,11 @@ def test_rows_of_each_kind_go_when_they_are_old_and_free(kind: str) -> None:
     assert row.next_attempt_at > NOW
 
 
-def test_every_kind_is_tested() -> None:
+def test_every_kind_is_tested():
     assert set(MAKERS) == set(KINDS)
 
 
-def test_a_call_goes_with_its_rows_and_files(own_storage: Path) -> None:
+def test_a_call_goes_with_its_rows_and_files(own_storage):
     call = _call(OLD, None)
     LegFactory(connection=call)
     CallBackFactory(caller=call, connection=call, state="ended", disposition="ANSWERED", ended_at=OLD)
@@ -182,7 +181,7 @@ def test_a_call_goes_with_its_rows_and_files(own_storage: Path) -> None:
     assert (Leg.objects.count(), Recording.objects.count(), files_on_disk(own_storage)) == (0, 1, 0)
 
 
-def test_a_ticket_goes_with_messages_files_mails_and_merged_tickets(own_storage: Path) -> None:
+def test_a_ticket_goes_with_messages_files_mails_and_merged_tickets(own_storage):
     ticket, other = a_closed_ticket(OLD), a_closed_ticket(NEW)
     Ticket.objects.filter(pk=other.pk).update(connected_ids=[ticket.pk])
     Ticket.objects.filter(pk=ticket.pk).update(connected_ids=[other.pk])
@@ -200,7 +199,7 @@ def test_a_ticket_goes_with_messages_files_mails_and_merged_tickets(own_storage:
     assert ReceivedMail.objects.get().subject == ""
 
 
-def test_a_held_ticket_stays_whatever_its_customer() -> None:
+def test_a_held_ticket_stays_whatever_its_customer():
     ticket = a_closed_ticket(OLD)
     hold = LegalHoldFactory(kind="ticket", object_id=ticket.pk)
 
@@ -209,7 +208,7 @@ def test_a_held_ticket_stays_whatever_its_customer() -> None:
     assert night("tickets").removed_count == 1
 
 
-def test_a_hold_on_what_was_merged_keeps_what_it_leads_to() -> None:
+def test_a_hold_on_what_was_merged_keeps_what_it_leads_to():
     target, customer = a_closed_ticket(OLD), CustomerFactory()
     LegalHoldFactory(kind="ticket", object_id=a_closed_ticket(OLD, merged_into=target).pk)
     LegalHoldFactory(kind="customer", object_id=CustomerFactory(merged_into=customer).pk)
@@ -218,7 +217,7 @@ def test_a_hold_on_what_was_merged_keeps_what_it_leads_to() -> None:
     assert night("tickets").removed_count == 0
 
 
-def test_a_customer_without_contact_goes_with_those_merged_into_it() -> None:
+def test_a_customer_without_contact_goes_with_those_merged_into_it():
     customer, busy, held = (CustomerFactory(surname=name) for name in ("gone", "busy", "held"))
     merged = [
         CustomerFactory(merged_into=each, email=f"{each.surname}@client.example") for each in (customer, busy, held)
@@ -238,9 +237,7 @@ def test_a_customer_without_contact_goes_with_those_merged_into_it() -> None:
     assert set(left.values_list("customer_id", "dst", "dst_number")) == {(None, "", "")}
 
 
-def test_a_row_that_cannot_be_deleted_is_passed_and_shown(
-    monkeypatch: pytest.MonkeyPatch, admin_client: Any, plain_static: None
-) -> None:
+def test_a_row_that_cannot_be_deleted_is_passed_and_shown(monkeypatch, admin_client, plain_static):
     bad, *good = [MessageFactory(ticket=a_closed_ticket(OLD), created_at=OLD) for _ in range(4)]
     delete: Any = KINDS["messages"].delete
 
@@ -259,7 +256,7 @@ def test_a_row_that_cannot_be_deleted_is_passed_and_shown(
     assert f"Could not be deleted: #{bad.pk} ProtectedError" in page
 
 
-def test_a_night_ends_after_many_rows_that_cannot_be_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_night_ends_after_many_rows_that_cannot_be_deleted(monkeypatch):
     messages = [MessageFactory(ticket=a_closed_ticket(OLD), created_at=OLD) for _ in range(5)]
     fields = {**_fields("messages"), "portion": 2, "delete": lambda ids: 1 / 0}
     monkeypatch.setitem(KINDS, "messages", retention.Kind(**fields))
@@ -272,9 +269,7 @@ def test_a_night_ends_after_many_rows_that_cannot_be_deleted(monkeypatch: pytest
     assert row.next_attempt_at.replace(microsecond=0) == retention.next_night(timezone.now())
 
 
-def test_rows_go_in_portions_over_nights_and_no_others_are_waited_for(
-    settings: Any, monkeypatch: pytest.MonkeyPatch, committed_db: None
-) -> None:
+def test_rows_go_in_portions_over_nights_and_no_others_are_waited_for(settings, monkeypatch, committed_db):
     chats = [ChatFactory(created_at=OLD, closed_at=OLD) for _ in range(5)]
     for chat in chats:
         ChatMessageFactory(chat=chat)
@@ -303,7 +298,7 @@ def _fields(kind: str) -> dict[str, Any]:
     return {name: getattr(KINDS[kind], name) for name in retention.Kind.__slots__}
 
 
-def test_a_killed_worker_is_followed_by_another_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_worker_is_followed_by_another_where_it_was(monkeypatch):
     for _ in range(4):
         MessageFactory(ticket=a_closed_ticket(OLD), created_at=OLD)
     delete: Any = KINDS["messages"].delete
@@ -325,12 +320,12 @@ def test_a_killed_worker_is_followed_by_another_where_it_was(monkeypatch: pytest
 
 
 @pytest.mark.parametrize("days", ["29", "36501", "x", "-40", "1e9"])
-def test_wrong_days_are_refused(days: str) -> None:
+def test_wrong_days_are_refused(days):
     with pytest.raises(Invalid):
         retention.checked_days(days)
 
 
-def test_by_day_nothing_is_deleted(settings: Any) -> None:
+def test_by_day_nothing_is_deleted(settings):
     settings.RETENTION_FROM_HOUR = settings.RETENTION_UNTIL_HOUR = timezone.localtime().hour
     settings.RETENTION_FROM_HOUR = (settings.RETENTION_FROM_HOUR + 1) % 24
     chat = ChatFactory(created_at=OLD, closed_at=OLD)
@@ -342,7 +337,7 @@ def test_by_day_nothing_is_deleted(settings: Any) -> None:
     assert row.next_attempt_at.replace(microsecond=0) == retention.next_night(timezone.now())
 
 
-def test_sums_stay_and_questions_that_only_rows_answer_are_refused(api: ApiClient) -> None:
+def test_sums_stay_and_questions_that_only_rows_answer_are_refused(api):
     agent = AgentFactory(login="anna")
     call = _call(OLD, None, agent=agent)
     bring_up_to_date(timezone.now())
@@ -370,7 +365,7 @@ def test_sums_stay_and_questions_that_only_rows_answer_are_refused(api: ApiClien
     assert api.get(f"/api/outbounds_report?date_from={day}&date_to={day}").status_code == 200
 
 
-def test_a_ledger_waits_until_its_sums_are_ready() -> None:
+def test_a_ledger_waits_until_its_sums_are_ready():
     call = _call(OLD, None, agent=AgentFactory())
     RollupProgress.objects.update(until=OLD)
     with connection.cursor() as cursor:
@@ -383,7 +378,7 @@ def test_a_ledger_waits_until_its_sums_are_ready() -> None:
     assert (row.error, is_gone(call)) == ("", True)
 
 
-def test_the_page_counts_and_saves(admin_client: Any, plain_static: None) -> None:
+def test_the_page_counts_and_saves(admin_client, plain_static):
     ChatFactory(created_at=OLD, closed_at=OLD, client_name=MARK)
     page = "/admin/callcentre/retention/settings/"
 

@@ -4,7 +4,6 @@ import subprocess
 import sys
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ from callcentre.tasks import prune_sessions
 from tests.backoffice import BackOffice, errors_of, page_of, superuser
 from tests.callcentre.factories import UserFactory
 from tests.processes import ROOT, environment
-from tests.serving import WebServer, end_connections
+from tests.serving import end_connections
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "quick_hashes")]
 
@@ -53,9 +52,7 @@ def logged_in() -> BackOffice:
         (15 * 60, {}, [(0.2, 200), (0.3, 302)]),
     ],
 )
-def test_a_session_ends_after_a_time_without_activity(
-    seconds: int, headers: dict[str, str], steps: list[tuple[float, int]], settings: Any, clock: Any
-) -> None:
+def test_a_session_ends_after_a_time_without_activity(seconds, headers, steps, settings, clock):
     settings.SESSION_COOKIE_AGE = seconds
     client = logged_in()
 
@@ -64,7 +61,7 @@ def test_a_session_ends_after_a_time_without_activity(
         assert client.get(INDEX, headers=headers).status_code == expected
 
 
-def test_a_session_is_saved_once_a_minute_at_most_and_expires_with_its_cookie(clock: Any) -> None:
+def test_a_session_is_saved_once_a_minute_at_most_and_expires_with_its_cookie(clock):
     client = logged_in()
 
     def saved() -> Any:
@@ -77,7 +74,7 @@ def test_a_session_is_saved_once_a_minute_at_most_and_expires_with_its_cookie(cl
         assert [saved(), saved()] == [12 * 60 * 60, None]
 
 
-def test_a_request_without_a_log_in_makes_no_session() -> None:
+def test_a_request_without_a_log_in_makes_no_session():
     client = Client()
 
     client.get(LOGIN)
@@ -86,7 +83,7 @@ def test_a_request_without_a_log_in_makes_no_session() -> None:
     assert not UserSession.objects.exists()
 
 
-def test_expired_sessions_are_deleted_every_night(clock: Any) -> None:
+def test_expired_sessions_are_deleted_every_night(clock):
     logged_in()
     clock.shift(timedelta(hours=13))
     superuser()
@@ -107,9 +104,7 @@ def cookies_of(client: Client) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("fixture", "prefix", "secure"), [("plain_static", "__Host-", True), ("plain_http", "", "")])
-def test_cookies_are_bound_to_this_host_and_to_https_if_there_is_https(
-    fixture: str, prefix: str, secure: Any, request: pytest.FixtureRequest
-) -> None:
+def test_cookies_are_bound_to_this_host_and_to_https_if_there_is_https(fixture, prefix, secure, request):
     request.getfixturevalue(fixture)
 
     cookies = cookies_of(Client())
@@ -121,7 +116,7 @@ def test_cookies_are_bound_to_this_host_and_to_https_if_there_is_https(
 
 
 @pytest.mark.parametrize(("secure", "prefix"), [("1", "__Host-"), ("0", "")])
-def test_the_setting_secure_cookies_decides_names_and_flags(secure: str, prefix: str, tmp_path: Path) -> None:
+def test_the_setting_secure_cookies_decides_names_and_flags(secure, prefix, tmp_path):
     kinds = ("SESSION", "CSRF", "LANGUAGE")
     wanted = ", ".join(f"settings.{kind}_COOKIE_NAME, settings.{kind}_COOKIE_SECURE" for kind in kinds)
     code = f"from callcentre import settings; print(({wanted}))"
@@ -142,7 +137,7 @@ def test_the_setting_secure_cookies_decides_names_and_flags(secure: str, prefix:
 @pytest.mark.parametrize(
     ("secure", "said"), [(False, "Open this site by https://"), (True, "Allow cookies for this site")]
 )
-def test_a_browser_without_cookies_gets_the_reason(secure: bool, said: str) -> None:
+def test_a_browser_without_cookies_gets_the_reason(secure, said):
     """Check secure cookies over plain HTTP too: the browser refuses them, and the log-in page explains it."""
     origin = {"origin": "https://testserver"} if secure else {}
 
@@ -156,7 +151,7 @@ ELSEWHERE = ["https://elsewhere.example/", "//elsewhere.example/", "javascript:a
 
 @pytest.mark.parametrize("wanted", ELSEWHERE)
 @pytest.mark.parametrize("is_in_body", [True, False])
-def test_a_log_in_a_log_out_and_a_change_of_language_never_redirect_elsewhere(wanted: str, is_in_body: bool) -> None:
+def test_a_log_in_a_log_out_and_a_change_of_language_never_redirect_elsewhere(wanted, is_in_body):
     UserFactory(username="ewa", admin=True)
     inside, typed = superuser(), {"username": "ewa", "password": "user-pass"}
 
@@ -178,7 +173,7 @@ def change_password(client: Client, old: str, new: str = "a long and odd one") -
     return client.post(PASSWORD_CHANGE, {"old_password": old, "new_password1": new, "new_password2": new})
 
 
-def test_people_change_their_own_password_after_a_log_in() -> None:
+def test_people_change_their_own_password_after_a_log_in():
     client = logged_in()
 
     stranger, response = change_password(Client(), "user-pass"), change_password(client, "user-pass")
@@ -189,7 +184,7 @@ def test_people_change_their_own_password_after_a_log_in() -> None:
     assert Client().login(username="ewa", password="a long and odd one")
 
 
-def test_guesses_of_the_old_password_lock_out_like_guesses_at_the_log_in(settings: Any) -> None:
+def test_guesses_of_the_old_password_lock_out_like_guesses_at_the_log_in(settings):
     settings.LOGIN_FAILURES_PER_LOGIN = 3
     client = logged_in()
 
@@ -206,7 +201,7 @@ def test_guesses_of_the_old_password_lock_out_like_guesses_at_the_log_in(setting
 
 
 @pytest.mark.usefixtures("committed_db")
-def test_pages_survive_the_end_of_their_database_connection(servers: list[WebServer]) -> None:
+def test_pages_survive_the_end_of_their_database_connection(servers):
     """A thread keeps its connection between requests, and the database may have restarted meanwhile."""
     user = UserFactory(admin=True)
     client = Client()
@@ -233,7 +228,7 @@ def log_in(browser: str = FIREFOX, address: str = "192.0.2.7") -> BackOffice:
     return client
 
 
-def test_the_page_lists_the_sessions_with_browser_address_and_times_and_without_their_keys() -> None:
+def test_the_page_lists_the_sessions_with_browser_address_and_times_and_without_their_keys():
     client = log_in()
     log_in(PHONE, "198.51.100.4")
 
@@ -249,7 +244,7 @@ def test_the_page_lists_the_sessions_with_browser_address_and_times_and_without_
     assert sessions_of(User.objects.get(username="ewa")) == []
 
 
-def test_a_person_ends_one_session_or_all_others_and_none_of_another_person() -> None:
+def test_a_person_ends_one_session_or_all_others_and_none_of_another_person():
     client, other, third, stranger = log_in(), log_in(PHONE), log_in(), superuser()
     names = {row["browser"]: row["name"] for row in client.values(SESSIONS)["rows"]}
 
@@ -265,7 +260,7 @@ def test_a_person_ends_one_session_or_all_others_and_none_of_another_person() ->
     assert statuses() == [200, 302, 302]
 
 
-def test_a_changed_password_ends_the_other_sessions() -> None:
+def test_a_changed_password_ends_the_other_sessions():
     client, other = log_in(), log_in(PHONE)
 
     client.submit(
@@ -279,7 +274,7 @@ def test_a_changed_password_ends_the_other_sessions() -> None:
     assert len(client.values(SESSIONS)["rows"]) == 1
 
 
-def test_an_administrator_sees_and_ends_the_sessions_of_a_person() -> None:
+def test_an_administrator_sees_and_ends_the_sessions_of_a_person():
     client = log_in()
     administrator = superuser()
     page = page_of(User.objects.get(username="ewa"), "log_ins")
@@ -291,7 +286,7 @@ def test_an_administrator_sees_and_ends_the_sessions_of_a_person() -> None:
     assert client.get(INDEX).status_code == 302
 
 
-def test_a_session_is_seen_again_after_a_minute(time_machine: Any) -> None:
+def test_a_session_is_seen_again_after_a_minute(time_machine):
     time_machine.move_to(timezone.now(), tick=False)
     client = log_in()
     started = UserSession.objects.get().seen_at
@@ -315,5 +310,5 @@ def test_a_session_is_seen_again_after_a_minute(time_machine: Any) -> None:
         ("", ""),
     ],
 )
-def test_browsers_in_words(user_agent: str, expected: str) -> None:
+def test_browsers_in_words(user_agent, expected):
     assert in_words(user_agent) == expected

@@ -69,7 +69,7 @@ def changed_and_unchanged(job: ListAction) -> tuple[int | None, int, int]:
 
 
 @pytest.mark.slow("opens many pages")
-def test_an_action_is_applied_to_all_rows_that_match(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_action_is_applied_to_all_rows_that_match(monkeypatch):
     monkeypatch.setattr(actions, "PORTION", 7)
     queue, target, other = TicketQueueFactory(), TicketQueueFactory(), TicketQueueFactory()
     TicketFactory.create_batch(60, queue=queue)
@@ -83,7 +83,7 @@ def test_an_action_is_applied_to_all_rows_that_match(monkeypatch: pytest.MonkeyP
     assert left.queue == other
 
 
-def test_the_page_of_an_action_comes_first_and_says_how_many_rows_match_and_change() -> None:
+def test_the_page_of_an_action_comes_first_and_says_how_many_rows_match_and_change():
     AgentFactory.create_batch(2, is_active=True)
     AgentFactory(is_active=False)
     client = superuser()
@@ -99,7 +99,7 @@ def test_the_page_of_an_action_comes_first_and_says_how_many_rows_match_and_chan
     assert Agent.objects.filter(is_active=True).count() == 2
 
 
-def test_a_form_that_is_not_valid_is_shown_again_and_merging_takes_selected_tickets_only() -> None:
+def test_a_form_that_is_not_valid_is_shown_again_and_merging_takes_selected_tickets_only():
     TicketFactory.create_batch(2)
     client = superuser()
 
@@ -114,7 +114,7 @@ def test_a_form_that_is_not_valid_is_shown_again_and_merging_takes_selected_tick
 
 @pytest.mark.slow("opens many pages")
 @pytest.mark.parametrize(("action", "is_active"), [("activate", False), ("deactivate", True)])
-def test_rows_that_need_no_change_are_counted_apart(action: str, is_active: bool) -> None:
+def test_rows_that_need_no_change_are_counted_apart(action, is_active):
     AgentFactory.create_batch(2, is_active=is_active)
     AgentFactory.create_batch(3, is_active=not is_active)
 
@@ -171,7 +171,7 @@ def actions_of_lists(client: BackOffice) -> list[tuple[type[Model], str]]:
 
 @pytest.mark.trial
 @pytest.mark.slow("runs every action")
-def test_no_action_counts_a_row_as_changed_that_it_changed_before() -> None:
+def test_no_action_counts_a_row_as_changed_that_it_changed_before():
     row_of_each_model()
     client, values = superuser(), _values_of_forms()
     counts = {
@@ -184,7 +184,7 @@ def test_no_action_counts_a_row_as_changed_that_it_changed_before() -> None:
     assert len([label for label, (first, _second) in counts.items() if first]) >= 15, counts
 
 
-def test_refusals_are_counted_with_their_sentences() -> None:
+def test_refusals_are_counted_with_their_sentences():
     target = TicketFactory()
     merged = TicketFactory(merged_into=target)
     status = TicketStatusFactory()
@@ -196,7 +196,7 @@ def test_refusals_are_counted_with_their_sentences() -> None:
         assert entry["ids"] == [str(merged.pk)]
 
 
-def test_rows_that_no_longer_match_are_skipped() -> None:
+def test_rows_that_no_longer_match_are_skipped():
     queue, target = TicketQueueFactory(), TicketQueueFactory()
     first, *_others = TicketFactory.create_batch(3, queue=queue)
     job = asked(superuser(), Ticket, "move_to_queue", f"?queue__id__exact={queue.pk}", queue=target.pk)
@@ -206,7 +206,7 @@ def test_rows_that_no_longer_match_are_skipped() -> None:
     assert counts_of(done(job)) == ("finished", 3, 2, 0, 1)
 
 
-def test_rows_that_a_search_found_are_not_searched_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_a_search_found_are_not_searched_for_again(monkeypatch):
     """A search that stops at so many rows may stop at others when new rows have come."""
     monkeypatch.setattr(record_search, "MAX_FOUND", 1)
     RecordFactory(phone_number="+48225550107")
@@ -219,7 +219,7 @@ def test_rows_that_a_search_found_are_not_searched_for_again(monkeypatch: pytest
     assert job.search_limit == 1
 
 
-def test_a_cancelled_action_says_what_it_did(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancelled_action_says_what_it_did(monkeypatch):
     monkeypatch.setattr(actions, "PORTION", 2)
     AgentFactory.create_batch(5, is_active=True)
     client = superuser()
@@ -239,7 +239,7 @@ def test_a_cancelled_action_says_what_it_did(monkeypatch: pytest.MonkeyPatch) ->
     assert "Not reached" in page
 
 
-def test_a_person_who_lost_the_right_meanwhile_stops_the_action(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_person_who_lost_the_right_meanwhile_stops_the_action(monkeypatch):
     monkeypatch.setattr(actions, "PORTION", 2)
     AgentFactory.create_batch(5, is_active=True)
     job = asked(staff("view_agent", "change_agent"), Agent, "deactivate")
@@ -253,7 +253,7 @@ def test_a_person_who_lost_the_right_meanwhile_stops_the_action(monkeypatch: pyt
     assert job.message
 
 
-def test_an_action_stops_if_the_person_lacks_the_second_factor_that_they_need(settings: Any) -> None:
+def test_an_action_stops_if_the_person_lacks_the_second_factor_that_they_need(settings):
     AgentFactory.create_batch(2, is_active=True)
     job = asked(superuser(), Agent, "deactivate")
 
@@ -264,9 +264,7 @@ def test_an_action_stops_if_the_person_lacks_the_second_factor_that_they_need(se
     assert Agent.objects.filter(is_active=True).count() == 2
 
 
-def test_ids_of_many_portions_are_read_together_and_the_audit_log_names_the_person_who_asked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_ids_of_many_portions_are_read_together_and_the_audit_log_names_the_person_who_asked(monkeypatch):
     monkeypatch.setattr(actions, "PORTION", 2)
     AgentFactory.create_batch(8, is_active=True)
     job = asked(staff("view_agent", "change_agent"), Agent, "deactivate")
@@ -282,7 +280,7 @@ def test_ids_of_many_portions_are_read_together_and_the_audit_log_names_the_pers
     assert list(people) == [("user", job.actor_id, "127.0.0.1")] * 8
 
 
-def test_an_action_has_the_scope_of_the_person() -> None:
+def test_an_action_has_the_scope_of_the_person():
     seen, other, target = TicketQueueFactory(), TicketQueueFactory(), TicketQueueFactory()
     TicketFactory(queue=seen)
     TicketFactory(queue=other)
@@ -295,7 +293,7 @@ def test_an_action_has_the_scope_of_the_person() -> None:
     assert Ticket.objects.filter(queue=other).count() == 1
 
 
-def test_records_of_several_campaigns_get_a_status_of_the_dictionary() -> None:
+def test_records_of_several_campaigns_get_a_status_of_the_dictionary():
     RecordFactory.create_batch(2)
     status = DictionaryStatusFactory(system_status="CALL")
 
@@ -305,7 +303,7 @@ def test_records_of_several_campaigns_get_a_status_of_the_dictionary() -> None:
     assert (job.state, job.total_count) == ("finished", 2)
 
 
-def test_people_see_their_own_actions_and_cancel_no_others() -> None:
+def test_people_see_their_own_actions_and_cancel_no_others():
     AgentFactory(is_active=True)
     own, other = (staff("view_agent", "change_agent") for _each in range(2))
     overseer, auditor = staff("view_listaction", "see_all_list_jobs"), client_of(person("Auditor"))
@@ -320,7 +318,7 @@ def test_people_see_their_own_actions_and_cancel_no_others() -> None:
     assert done(job).state == "cancelled"
 
 
-def test_an_action_is_in_the_audit_log_without_words_of_searches_and_forms() -> None:
+def test_an_action_is_in_the_audit_log_without_words_of_searches_and_forms():
     TicketFactory(subject="Kowalska")
 
     job = asked(superuser(), Ticket, "change_tags", "?q=Kowalska&o=1", added="Kowalska")
@@ -340,7 +338,7 @@ def test_an_action_is_in_the_audit_log_without_words_of_searches_and_forms() -> 
 
 
 @pytest.mark.slow("opens many pages")
-def test_an_action_with_rows_outside_the_present_scope_is_missing() -> None:
+def test_an_action_with_rows_outside_the_present_scope_is_missing():
     inside, outside = AgentFactory(group=AgentGroupFactory()), AgentFactory(group=AgentGroupFactory())
     client = staff("view_agent", "change_agent")
     user = User.objects.filter(pk=client.session["_auth_user_id"])
@@ -357,7 +355,7 @@ def test_an_action_with_rows_outside_the_present_scope_is_missing() -> None:
 
 
 @pytest.mark.slow("opens many pages")
-def test_every_action_of_every_list_is_offered_for_all_rows_and_changes_nothing_yet() -> None:
+def test_every_action_of_every_list_is_offered_for_all_rows_and_changes_nothing_yet():
     row_of_each_model()
     client = superuser()
     pages = {(model, name): choose(client, model, name).status_code for model, name in actions_of_lists(client)}

@@ -2,9 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -74,7 +72,7 @@ def page_of_list(user: User, model: type[Model], query: str = "") -> Any:
 
 
 @pytest.mark.slow("exports every list")
-def test_every_list_is_exported() -> None:
+def test_every_list_is_exported():
     rows, client = row_of_each_model(), superuser()
     for model in rows:
         asked(client, model)
@@ -96,7 +94,7 @@ def test_every_list_is_exported() -> None:
             assert not any(cell and ('class="' in cell or "<span" in cell) for cell in cells.values()), cells
 
 
-def test_a_long_export_of_a_person_stops_no_other_persons() -> None:
+def test_a_long_export_of_a_person_stops_no_other_persons():
     client = superuser()
     mine = [asked(client, Agent), asked(client, Agent)]
     # One of another kind takes no second place.
@@ -115,7 +113,7 @@ def test_a_long_export_of_a_person_stops_no_other_persons() -> None:
 
 
 @pytest.mark.slow("exports lists several times")
-def test_at_most_two_exports_are_built_at_one_time_and_a_person_asks_for_no_more_than_can_wait() -> None:
+def test_at_most_two_exports_are_built_at_one_time_and_a_person_asks_for_no_more_than_can_wait():
     claims = [ListExport.objects.claim(asked(staff("view_agent", "add_listexport"), Agent).pk) for _place in range(2)]
     assert all(claims)
     client = superuser()
@@ -131,7 +129,7 @@ def test_at_most_two_exports_are_built_at_one_time_and_a_person_asks_for_no_more
     assert asked(staff("view_agent", "add_listexport"), Agent).state == "queued"
 
 
-def test_an_export_has_the_filters_the_search_and_the_rows_of_all_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_has_the_filters_the_search_and_the_rows_of_all_pages(monkeypatch):
     monkeypatch.setattr(exports, "PORTION", 7)
     AgentFactory.create_batch(60, is_active=True)
     AgentFactory(login="resting", is_active=False)
@@ -144,7 +142,7 @@ def test_an_export_has_the_filters_the_search_and_the_rows_of_all_pages(monkeypa
 
 
 @pytest.mark.slow("exports every list in each order")
-def test_each_order_of_each_list_is_that_of_its_export() -> None:
+def test_each_order_of_each_list_is_that_of_its_export():
     """Actions put a column of boxes before the others, which orders count."""
     user, compared, boxes = UserFactory(admin=True), 0, 0
     for model in row_of_each_model():
@@ -166,7 +164,7 @@ def test_each_order_of_each_list_is_that_of_its_export() -> None:
     assert (compared > 300, boxes > 10) == (True, True)
 
 
-def test_an_export_of_the_audit_log_names_whose_rights_changed() -> None:
+def test_an_export_of_the_audit_log_names_whose_rights_changed():
     user = UserFactory(username="anna")
     user.groups.add(Group.objects.create(name="Night shift"))
     client = superuser()
@@ -178,7 +176,7 @@ def test_an_export_of_the_audit_log_names_whose_rights_changed() -> None:
     assert "Back-office user anna: user-group relationship" in [row["Object"] for row in rows_of(export)]
 
 
-def test_an_export_is_in_the_order_of_the_page_and_in_the_language_of_the_person() -> None:
+def test_an_export_is_in_the_order_of_the_page_and_in_the_language_of_the_person():
     for login, name in (("b", "Eva"), ("a", "Zoe"), ("c", "Ada")):
         AgentFactory(login=login, name=name, is_active=True)
     client = superuser()
@@ -193,7 +191,7 @@ def test_an_export_is_in_the_order_of_the_page_and_in_the_language_of_the_person
     assert "Tak" in rows_of(polish)[0].values()
 
 
-def test_cells_say_what_people_see_and_are_no_formulas() -> None:
+def test_cells_say_what_people_see_and_are_no_formulas():
     ticket = TicketFactory(subject="=1+1", queue=TicketQueueFactory(name="Returns"))
     AgentFactory(login="eva", name="=HYPERLINK(1)", surname="")
     client = superuser()
@@ -208,7 +206,7 @@ def test_cells_say_what_people_see_and_are_no_formulas() -> None:
     assert "Yes" in cells
 
 
-def test_an_export_has_the_scope_of_the_person() -> None:
+def test_an_export_has_the_scope_of_the_person():
     seen, other = TicketQueueFactory(), TicketQueueFactory()
     ticket = TicketFactory(queue=seen)
     TicketFactory(queue=other)
@@ -221,7 +219,7 @@ def test_an_export_has_the_scope_of_the_person() -> None:
 
 
 @pytest.mark.parametrize("lacking", ["view_agent", "add_listexport"])
-def test_exporting_needs_the_right_to_the_list_and_the_right_to_export(lacking: str) -> None:
+def test_exporting_needs_the_right_to_the_list_and_the_right_to_export(lacking):
     client = staff(*{"view_agent", "add_listexport"} - {lacking})
     AgentFactory()
 
@@ -233,7 +231,7 @@ def test_exporting_needs_the_right_to_the_list_and_the_right_to_export(lacking: 
 
 
 @pytest.mark.parametrize("change", [{"is_active": False}, {"is_staff": False}, {"user_permissions": []}])
-def test_a_person_who_lost_the_right_meanwhile_gets_no_file(change: dict[str, Any]) -> None:
+def test_a_person_who_lost_the_right_meanwhile_gets_no_file(change):
     AgentFactory()
     export = asked(staff("view_agent", "add_listexport"), Agent)
     user = User.objects.get(pk=export.actor_id or 0)
@@ -248,7 +246,7 @@ def test_a_person_who_lost_the_right_meanwhile_gets_no_file(change: dict[str, An
     assert export.message
 
 
-def test_people_see_their_own_exports_and_download_no_others() -> None:
+def test_people_see_their_own_exports_and_download_no_others():
     AgentFactory()
     own = staff("view_agent", "add_listexport")
     export = built(asked(own, Agent))
@@ -271,9 +269,7 @@ def test_people_see_their_own_exports_and_download_no_others() -> None:
         (Connection, connection_search, lambda: ConnectionFactory(**CALLED)),
     ],
 )
-def test_pages_and_files_say_that_a_search_stopped_before_it_found_all(
-    model: type[Model], search: Any, make: Callable[[], object], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages_and_files_say_that_a_search_stopped_before_it_found_all(model, search, make, monkeypatch):
     make()
     make()
     client, query, said = superuser(), "?q=22+555+01+07", "The search stopped at its first"
@@ -296,9 +292,7 @@ def test_pages_and_files_say_that_a_search_stopped_before_it_found_all(
         (Connection, connection_search, "scope_call_queues", lambda: ConnectionFactory(**CALLED, queue=QueueFactory())),
     ],
 )
-def test_a_search_finds_a_row_of_the_scope_among_many_others(
-    model: type[Model], search: Any, column: str, make: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_finds_a_row_of_the_scope_among_many_others(model, search, column, make, monkeypatch):
     """Rows outside the scope do not count for the most rows that a search finds, older or newer."""
     monkeypatch.setattr(search, "MAX_FOUND", 2)
     rows = [make() for _number in range(5)]
@@ -312,7 +306,7 @@ def test_a_search_finds_a_row_of_the_scope_among_many_others(
 
 
 @pytest.mark.parametrize("is_narrow", [True, False])
-def test_an_export_with_rows_outside_the_present_scope_is_missing(is_narrow: bool) -> None:
+def test_an_export_with_rows_outside_the_present_scope_is_missing(is_narrow):
     """The scope that counts is the one within which the worker read the list, not that of the question."""
     inside, outside = AgentFactory(group=AgentGroupFactory()), AgentFactory(group=AgentGroupFactory())
     client = staff("view_agent", "add_listexport")
@@ -334,7 +328,7 @@ def test_an_export_with_rows_outside_the_present_scope_is_missing(is_narrow: boo
 @pytest.mark.parametrize(
     ("query", "logged"), [("?q=Kowalska&o=1", "o=1&q=•••"), ("?q=Kowalska", "q=•••"), ("?o=1", "o=1")]
 )
-def test_an_export_is_in_the_audit_log_without_words_of_searches(query: str, logged: str) -> None:
+def test_an_export_is_in_the_audit_log_without_words_of_searches(query, logged):
     export = asked(superuser(), Customer, query)
 
     entry = AuditEntry.objects.get(action="export")
@@ -342,14 +336,14 @@ def test_an_export_is_in_the_audit_log_without_words_of_searches(query: str, log
     assert (entry.changes["list"], entry.changes["query"]) == ([None, "tickets.customer"], [None, logged])
 
 
-def test_an_address_that_makes_no_sense_any_more_is_a_failed_export() -> None:
+def test_an_address_that_makes_no_sense_any_more_is_a_failed_export():
     client = superuser()
     export = asked(client, Agent, "?password__startswith=x")
 
     assert built(export).state == "failed"
 
 
-def test_deletion_of_a_person_leaves_nothing_of_them_in_files_and_searches(own_storage: Path) -> None:
+def test_deletion_of_a_person_leaves_nothing_of_them_in_files_and_searches(own_storage):
     customer, client = CustomerFactory(surname=MARK), superuser()
     export = built(asked(client, Customer, f"?q={MARK}"))
     SavedView.objects.create(user=User.objects.get(), list_name="tickets.customer", name=MARK, query=f"q={MARK}")

@@ -32,7 +32,7 @@ def a_process(folder: Path, *arguments: object) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-m", *map(str, arguments)], cwd=ROOT, env=variables)
 
 
-def test_an_action_whose_worker_was_killed_goes_on_and_does_no_row_twice(tmp_path: Path) -> None:
+def test_an_action_whose_worker_was_killed_goes_on_and_does_no_row_twice(tmp_path):
     target = TicketQueueFactory()
     TicketFactory.create_batch(20, queue=TicketQueueFactory())
     job = ask_action(
@@ -68,7 +68,7 @@ def test_an_action_whose_worker_was_killed_goes_on_and_does_no_row_twice(tmp_pat
 
 
 @pytest.mark.trial
-def test_a_list_of_100_000_rows_is_exported(tmp_path: Path) -> None:
+def test_a_list_of_100_000_rows_is_exported(tmp_path):
     CompanyFactory(name="first")
     Company.objects.bulk_create((Company(name=f"company {number}") for number in range(99_999)), batch_size=10_000)
     export = ask_export(UserFactory(admin=True), "tickets.company", "Companies", "", "csv")

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.contrib import admin
 from django.db import connection
-from django.db.models import Model
 from django.test.utils import CaptureQueriesContext
 
 from callcentre.admin import lists
@@ -34,7 +33,7 @@ VIEWS = f"{LIST}list-views/"
 
 
 @pytest.fixture
-def user() -> User:
+def user():
     return User.objects.get(pk=superuser().session["_auth_user_id"])
 
 
@@ -43,7 +42,7 @@ def saved(client: BackOffice, query: str = "?q=lamp&cols=number,state", **values
     return SavedView.objects.latest("id")
 
 
-def test_a_view_keeps_filters_search_order_and_columns() -> None:
+def test_a_view_keeps_filters_search_order_and_columns():
     client = superuser()
 
     view = saved(client, "?q=lamp&source__exact=MAIL&o=1&p=3&cols=number,state")
@@ -53,7 +52,7 @@ def test_a_view_keeps_filters_search_order_and_columns() -> None:
     assert client.get(f"{LIST}?{view.query}&saved={view.pk}").status_code == 200
 
 
-def test_a_view_is_private_unless_it_is_shared() -> None:
+def test_a_view_is_private_unless_it_is_shared():
     own = staff("view_ticket", "share_savedview")
     other = staff("view_ticket")
 
@@ -67,7 +66,7 @@ def test_a_view_is_private_unless_it_is_shared() -> None:
     assert other.post(f"{VIEWS}{view.pk}/", {"do": "rename", "name": "Mine"}).status_code == 403
 
 
-def test_the_audit_log_names_who_shared_renamed_and_deleted_a_view() -> None:
+def test_the_audit_log_names_who_shared_renamed_and_deleted_a_view():
     own = staff("view_ticket", "share_savedview")
     view = saved(own, "?q=Kowalska")
     own.post(f"{VIEWS}{view.pk}/", {"do": "rename", "name": "Bulbs", "is_shared": "on"})
@@ -83,7 +82,7 @@ def test_the_audit_log_names_who_shared_renamed_and_deleted_a_view() -> None:
     assert "Kowalska" not in str([entry.changes for entry in entries])
 
 
-def test_sharing_and_views_need_rights_and_a_name_is_used_once() -> None:
+def test_sharing_and_views_need_rights_and_a_name_is_used_once():
     client = superuser()
     saved(client)
     response = client.post(VIEWS, {"name": "Lamps"})
@@ -94,7 +93,7 @@ def test_sharing_and_views_need_rights_and_a_name_is_used_once() -> None:
     assert staff("view_agent").get(VIEWS).status_code == 403
 
 
-def test_a_list_opens_with_the_default_view_of_the_person_also_after_the_next_log_in_until_it_is_deleted() -> None:
+def test_a_list_opens_with_the_default_view_of_the_person_also_after_the_next_log_in_until_it_is_deleted():
     client = superuser()
     view = saved(client, is_default="on")
 
@@ -112,7 +111,7 @@ def test_a_list_opens_with_the_default_view_of_the_person_also_after_the_next_lo
     assert not SavedView.objects.exists()
 
 
-def test_a_shared_view_has_the_same_order_for_each_reader() -> None:
+def test_a_shared_view_has_the_same_order_for_each_reader():
     """Actions put a column of boxes before the others for one reader and not for another."""
     for surname in ("Beta", "Alpha", "Gamma"):
         AgentFactory(name="Eva", surname=surname)
@@ -131,7 +130,7 @@ def test_a_shared_view_has_the_same_order_for_each_reader() -> None:
     assert [shown.list_display[order[0]] for shown, order in zip(lists, orders, strict=True)] == ["full_name"] * 2
 
 
-def test_all_rows_of_a_list_can_be_reached_from_the_view_with_which_it_opens() -> None:
+def test_all_rows_of_a_list_can_be_reached_from_the_view_with_which_it_opens():
     """The bare address leads to the view, so no link of the list has it."""
     ticket = TicketFactory(subject="Vase")
     client = superuser()
@@ -154,7 +153,7 @@ def test_all_rows_of_a_list_can_be_reached_from_the_view_with_which_it_opens() -
     assert all('href="?saved="' in page for page in pages)
 
 
-def test_a_shared_view_is_deleted_after_a_question_and_then_opens_no_list_of_another_person() -> None:
+def test_a_shared_view_is_deleted_after_a_question_and_then_opens_no_list_of_another_person():
     own, other = superuser(), staff("view_ticket")
     view = saved(own, is_shared="on")
     other.post(f"{VIEWS}{view.pk}/", {"do": "default"})
@@ -170,7 +169,7 @@ def test_a_shared_view_is_deleted_after_a_question_and_then_opens_no_list_of_ano
     assert (opened, other.get(LIST).status_code) == (302, 200)
 
 
-def test_a_list_shows_the_chosen_columns_in_their_order() -> None:
+def test_a_list_shows_the_chosen_columns_in_their_order():
     TicketFactory(subject="Lamp")
     client = superuser()
 
@@ -187,7 +186,7 @@ OFFERING = [model for model, shown in admin.site._registry.items() if getattr(sh
 
 
 @pytest.mark.parametrize("model", OFFERING, ids=lambda model: model._meta.model_name)
-def test_further_columns_cost_no_query_for_each_row(model: type[Model]) -> None:
+def test_further_columns_cost_no_query_for_each_row(model):
     """The list is exported too, so that the cells of a file are read."""
     make = factory_of(model)
     shown: Any = admin.site._registry[model]
@@ -215,7 +214,7 @@ def test_further_columns_cost_no_query_for_each_row(model: type[Model]) -> None:
     assert queries() == few
 
 
-def test_columns_that_the_list_does_not_offer_are_left_out() -> None:
+def test_columns_that_the_list_does_not_offer_are_left_out():
     TicketFactory()
     client = superuser()
 
@@ -230,9 +229,7 @@ each_list = pytest.mark.parametrize("model", LISTS, ids=lambda model: model._met
 
 
 @each_list
-def test_a_view_with_an_unknown_filter_is_not_saved_and_a_list_whose_default_has_one_opens_whole(
-    model: type[Model],
-) -> None:
+def test_a_view_with_an_unknown_filter_is_not_saved_and_a_list_whose_default_has_one_opens_whole(model):
     client: Any = superuser()
 
     answer = client.post(f"{list_of(model)}list-views/?foo=1", {"name": "Lamps", "is_default": "on"})
@@ -266,7 +263,7 @@ def of_six_browsers(user: User, send: Callable[[BackOffice, int], int]) -> set[i
     return {status for turn in range(4) for status in at_once(partial(send, each, turn) for each in browsers)}
 
 
-def test_a_default_view_is_chosen_by_several_requests(committed_db: None, user: User) -> None:
+def test_a_default_view_is_chosen_by_several_requests(committed_db, user):
     view = SavedView.objects.create(user=user, list_name="tickets.ticket", name="Lamps")
 
     found = of_six_browsers(user, lambda client, turn: client.post(f"{VIEWS}{view.pk}/", {"do": "default"}).status_code)
@@ -275,7 +272,7 @@ def test_a_default_view_is_chosen_by_several_requests(committed_db: None, user: 
 
 
 @pytest.mark.slow("runs threads")
-def test_a_view_is_saved_by_several_requests_under_one_name(committed_db: None, user: User) -> None:
+def test_a_view_is_saved_by_several_requests_under_one_name(committed_db, user):
     values = {"is_default": "on"}
 
     found = of_six_browsers(
@@ -286,7 +283,7 @@ def test_a_view_is_saved_by_several_requests_under_one_name(committed_db: None, 
 
 
 @pytest.mark.slow("runs threads")
-def test_a_view_is_chosen_and_deleted_at_once(committed_db: None, user: User) -> None:
+def test_a_view_is_chosen_and_deleted_at_once(committed_db, user):
     views = [SavedView.objects.create(user=user, list_name="tickets.ticket", name=f"Lamps {n}") for n in range(4)]
     verbs = iter(["default", "delete"] * 12)
 
@@ -306,9 +303,7 @@ def text_of(query: str = "") -> str:
     return text
 
 
-def test_a_count_is_exact_up_to_a_limit_and_needs_the_right_to_the_list(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_count_is_exact_up_to_a_limit_and_needs_the_right_to_the_list(monkeypatch):
     CompanyFactory.create_batch(4)
 
     assert text_of() == "4"
@@ -317,7 +312,7 @@ def test_a_count_is_exact_up_to_a_limit_and_needs_the_right_to_the_list(
     assert staff("view_agent").get(f"{list_of(Company)}list-count/").status_code == 403
 
 
-def test_a_count_that_takes_too_long_is_left_out(django_assert_num_queries: object) -> None:
+def test_a_count_that_takes_too_long_is_left_out(django_assert_num_queries):
     AgentFactory()
     slow = Agent.objects.extra(where=["pg_sleep(5) IS NOT NULL"])
 
@@ -327,7 +322,7 @@ def test_a_count_that_takes_too_long_is_left_out(django_assert_num_queries: obje
         assert counts.count_up_to(Agent.objects.all()) == 1
 
 
-def test_few_rows_are_sorted_by_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_rows_are_sorted_by_a_column(monkeypatch):
     for name in ("beta", "alpha", "gamma"):
         CompanyFactory(name=name)
     client = superuser()

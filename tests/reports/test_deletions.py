@@ -26,7 +26,7 @@ NOW = AT + timedelta(days=35)
 
 
 @pytest.fixture
-def agent() -> Agent:
+def agent():
     made: Agent = AgentFactory(login="anna")
     return made
 
@@ -76,8 +76,8 @@ def summed() -> None:
     ],
 )
 def test_what_is_deleted_is_out_of_the_report_at_once_and_the_calls_of_a_customer_stay(
-    agent: Agent, kind: str, aggregation: str, expected: tuple[int, ...]
-) -> None:
+    agent, kind, aggregation, expected
+):
     customer = a_customer(agent)
     summed()
     assert figures(agent, aggregation) == (1, 1, 1, 1, 1)

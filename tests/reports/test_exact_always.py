@@ -197,7 +197,7 @@ def work(play: Play) -> None:
 @pytest.mark.django_db
 @given(seed=st.integers(0, 10**9))
 @settings(settings.get_profile("seeds"), max_examples=EXAMPLES)
-def test_whatever_is_done_and_whenever_the_worker_runs_or_dies_the_report_is_right(people: Cast, seed: int) -> None:
+def test_whatever_is_done_and_whenever_the_worker_runs_or_dies_the_report_is_right(people, seed):
     with transaction.atomic():
         play = Play(people, seed)
         unsettle(BEGIN)
@@ -211,7 +211,7 @@ def test_whatever_is_done_and_whenever_the_worker_runs_or_dies_the_report_is_rig
 
 @pytest.mark.trial
 @pytest.mark.slow("runs threads for seconds")
-def test_while_others_work_and_the_worker_sums_every_snapshot_is_right(committed_db: None) -> None:
+def test_while_others_work_and_the_worker_sums_every_snapshot_is_right(committed_db):
     people = cast()
     is_over = threading.Event()
     failures: list[BaseException] = []
@@ -248,9 +248,7 @@ def test_while_others_work_and_the_worker_sums_every_snapshot_is_right(committed
     assert Rollup.objects.exists()
 
 
-def test_a_worker_whose_connection_dies_leaves_what_it_was_to_do(
-    committed_db: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_whose_connection_dies_leaves_what_it_was_to_do(committed_db, monkeypatch):
     people = cast()
     play = Play(people, 11)
     for verb in ("log_in", "pause", "call", "call", "log_out") * 3:

@@ -23,7 +23,7 @@ SCOPES: dict[str, dict[str, Any]] = {"all": {}, "none": {column: [] for column i
 @pytest.mark.walk("Supervisor-all")
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("role", ROLES)
-def test_each_link_of_the_front_page_opens(role: str, scope: str) -> None:
+def test_each_link_of_the_front_page_opens(role, scope):
     row_of_each_model()
     Webhook.objects.update(is_active=True, failing_since=None)  # the panel of healthy receivers
     client = client_of(person(role, **SCOPES[scope]))
@@ -35,7 +35,7 @@ def test_each_link_of_the_front_page_opens(role: str, scope: str) -> None:
     assert closed == {}
 
 
-def test_searches_without_a_result_are_for_those_who_may_list_them() -> None:
+def test_searches_without_a_result_are_for_those_who_may_list_them():
     ArticleFactory()
     SearchMissFactory(query="gift cards")
 

@@ -23,7 +23,7 @@ def add(client: BackOffice, expected: int = 302, **values: Any) -> Any:
 
 
 @pytest.mark.slow("opens many pages")
-def test_an_agent_and_a_user_with_role_and_scope_are_made_in_one_step() -> None:
+def test_an_agent_and_a_user_with_role_and_scope_are_made_in_one_step():
     queue, group = QueueFactory(), AgentGroupFactory()
 
     add(superuser(), scope_call_queues=[queue.pk], group=group.pk)
@@ -43,7 +43,7 @@ def test_an_agent_and_a_user_with_role_and_scope_are_made_in_one_step() -> None:
 
 
 @pytest.mark.parametrize("may_add_users", [False, True])
-def test_an_agent_without_a_user_is_made_alone(may_add_users: bool) -> None:
+def test_an_agent_without_a_user_is_made_alone(may_add_users):
     maker = person("Supervisor")
     maker.user_permissions.add(Permission.objects.get(codename="add_agent"))
 
@@ -72,7 +72,7 @@ def test_an_agent_without_a_user_is_made_alone(may_add_users: bool) -> None:
         ({}, "own_password"),
     ],
 )
-def test_a_fault_stands_at_its_input_and_nothing_is_written(values: dict[str, Any], field: str) -> None:
+def test_a_fault_stands_at_its_input_and_nothing_is_written(values, field):
     AgentFactory(login="agent")
     UserFactory(username="user")
     client = superuser()
@@ -84,7 +84,7 @@ def test_a_fault_stands_at_its_input_and_nothing_is_written(values: dict[str, An
     assert User.objects.filter(username__in=["maria", "agent", "user"]).count() == 1
 
 
-def test_a_person_gives_no_role_with_rights_that_they_lack() -> None:
+def test_a_person_gives_no_role_with_rights_that_they_lack():
     maker = person("Supervisor")
     makers = Group.objects.create(name="Makers")
     for codename in ("add_agent", "add_user", "change_user"):
@@ -98,7 +98,7 @@ def test_a_person_gives_no_role_with_rights_that_they_lack() -> None:
 
 
 @pytest.mark.slow("opens many pages")
-def test_a_person_with_a_scope_gives_no_wider_one() -> None:
+def test_a_person_with_a_scope_gives_no_wider_one():
     inside, outside = QueueFactory(), QueueFactory()
     maker = person("Administrator", scope_call_queues=[inside.pk])
 

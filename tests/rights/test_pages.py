@@ -25,7 +25,6 @@ from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 from django.urls import reverse
-from pytest_django import DjangoDbBlocker
 
 from callcentre.core.scope import DIMENSIONS, lookups_of
 from callcentre.lists.models import ListAction, ListExport
@@ -64,7 +63,7 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def place(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Place]:
+def place(django_db_setup, django_db_blocker):
     made: list[Place] = []
 
     def fill() -> None:
@@ -80,7 +79,7 @@ def place(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator
 
 
 @pytest.fixture
-def bare_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+def bare_refusals(monkeypatch):
     """Leave the pages of refusals unrendered: most requests are refused."""
     monkeypatch.setattr(error_pages, "render", lambda request, name, context, status: HttpResponse(status=status))
 
@@ -175,7 +174,7 @@ def column_of(role: str) -> dict[str, str]:
 @pytest.mark.walk("Supervisor")
 @pytest.mark.usefixtures("unrendered", "bare_refusals")
 @pytest.mark.parametrize("role", ROLES)
-def test_each_role_reaches_what_the_table_says(role: str, place: Place) -> None:
+def test_each_role_reaches_what_the_table_says(role, place):
     people, expected = People(role, place), column_of(role)
 
     found = {**dict(people.pages(place)), **dict(people.autocompletes()), **dict(people.actions(place))}
@@ -191,7 +190,7 @@ def test_each_role_reaches_what_the_table_says(role: str, place: Place) -> None:
 
 @pytest.mark.walk("Supervisor")
 @pytest.mark.parametrize("role", ROLES)
-def test_an_action_leaves_a_row_outside_as_it_is(role: str, place: Place) -> None:
+def test_an_action_leaves_a_row_outside_as_it_is(role, place):
     """The person outside sends the action for the row all the same."""
     people, column = People(role, place), column_of(role)
 
@@ -206,7 +205,7 @@ def test_an_action_leaves_a_row_outside_as_it_is(role: str, place: Place) -> Non
         assert model._default_manager.filter(pk=row.pk).values().get() == before
 
 
-def test_no_page_of_a_row_that_a_scope_narrows_is_open_to_people_outside() -> None:
+def test_no_page_of_a_row_that_a_scope_narrows_is_open_to_people_outside():
     narrowed = {path_of(model) for model in admin.site._registry if lookups_of(model)}
     # A saved view of a list is no row of it.
     of_rows = {name: values for name, values in table().items() if "<" in name and "<int:view_id>" not in name}

@@ -56,14 +56,14 @@ def form_of(client: BackOffice, row: Any) -> Any:
 
 
 @pytest.mark.parametrize("language", ["en", "pl"])
-def test_each_right_has_a_name_of_its_own(language: str) -> None:
+def test_each_right_has_a_name_of_its_own(language):
     with translation.override(language):
         names = [right_name(permission) for permission in asked()]
 
     assert len(names) == len(set(names)) == len(asked_rights())
 
 
-def test_names_are_in_the_language_of_the_reader_and_in_the_audit_log() -> None:
+def test_names_are_in_the_language_of_the_reader_and_in_the_audit_log():
     view = Permission.objects.get(codename="view_connection")
     delete = Permission.objects.get(codename="delete_group")
 
@@ -81,7 +81,7 @@ def test_names_are_in_the_language_of_the_reader_and_in_the_audit_log() -> None:
     assert names[0] in superuser().page(reverse("admin:callcentre_auditlog_changelist"))
 
 
-def test_own_rights_of_models_are_translated() -> None:
+def test_own_rights_of_models_are_translated():
     own = [(model, code) for model in apps.get_models() for code, _name in model._meta.permissions]
     permissions = [
         Permission.objects.get(codename=code, content_type__model=model._meta.model_name) for model, code in own
@@ -95,7 +95,7 @@ def test_own_rights_of_models_are_translated() -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "pl"])
-def test_no_page_shows_the_names_of_django(language: str) -> None:
+def test_no_page_shows_the_names_of_django(language):
     user = UserFactory(staff=True)
     user.user_permissions.set(Permission.objects.all())
     client = superuser()
@@ -110,7 +110,7 @@ def test_no_page_shows_the_names_of_django(language: str) -> None:
 
 
 @pytest.mark.slow("reads the whole code")
-def test_the_rights_that_code_names_are_offered() -> None:
+def test_the_rights_that_code_names_are_offered():
     known = {code_of(one) for one in Permission.objects.select_related("content_type")}
     named = {text for text in strings_in_code() if CODE.fullmatch(text)} & known
 
@@ -119,7 +119,7 @@ def test_the_rights_that_code_names_are_offered() -> None:
 
 
 @pytest.mark.slow("reads the whole code")
-def test_read_only_pages_ask_for_no_right_to_change() -> None:
+def test_read_only_pages_ask_for_no_right_to_change():
     """Unless code or the API asks for it by name."""
     named = set(strings_in_code()) | {code for codes in needed_permissions().values() for code in codes}
     for model, page in admin.site._registry.items():
@@ -130,7 +130,7 @@ def test_read_only_pages_ask_for_no_right_to_change() -> None:
             assert (writing & asked_rights()) - named == set(), name
 
 
-def test_a_new_role_is_offered_only_rights_that_are_asked_for() -> None:
+def test_a_new_role_is_offered_only_rights_that_are_asked_for():
     form = superuser().get(reverse("admin:auth_group_add")).context["adminform"].form
 
     assert {code_of(one) for one in form.fields["permissions"].queryset} == asked_rights()
@@ -145,7 +145,7 @@ def given(permissions: QuerySet[Permission]) -> set[int]:
 
 @pytest.mark.slow("opens many pages")
 @pytest.mark.parametrize("role", [*ROLES, "All"])
-def test_saving_keeps_the_rights_of_a_role_and_of_a_user(role: str) -> None:
+def test_saving_keeps_the_rights_of_a_role_and_of_a_user(role):
     group, is_new = Group.objects.get_or_create(name=role)
     if is_new:
         group.permissions.set(Permission.objects.all())
@@ -160,7 +160,7 @@ def test_saving_keeps_the_rights_of_a_role_and_of_a_user(role: str) -> None:
     assert given(group.permissions.all()) == given(user.user_permissions.all()) == before
 
 
-def test_a_right_given_meanwhile_stays() -> None:
+def test_a_right_given_meanwhile_stays():
     group = Group.objects.get(name="Agent")
     client = superuser()
     later = Permission.objects.get(codename="view_campaign")
@@ -177,7 +177,7 @@ def test_a_right_given_meanwhile_stays() -> None:
     assert later in group.permissions.all()
 
 
-def test_a_right_without_effect_can_be_taken_away() -> None:
+def test_a_right_without_effect_can_be_taken_away():
     group = Group.objects.create(name="Old")
     unused = Permission.objects.get(codename="view_leg")
     kept = Permission.objects.get(codename="view_ticket")
@@ -192,7 +192,7 @@ def test_a_right_without_effect_can_be_taken_away() -> None:
     assert "Rights without effect" not in client.page(page_of(group))
 
 
-def test_a_person_who_may_only_look_sees_the_rights_in_words() -> None:
+def test_a_person_who_may_only_look_sees_the_rights_in_words():
     user: User = person("Auditor")
 
     page = client_of(user).page(page_of(Group.objects.get(name="Agent")))
@@ -204,7 +204,7 @@ def test_a_person_who_may_only_look_sees_the_rights_in_words() -> None:
 # Costs
 
 
-def test_the_page_of_a_role_takes_few_queries() -> None:
+def test_the_page_of_a_role_takes_few_queries():
     group = Group.objects.create(name="Team")
     group.permissions.set(Permission.objects.all()[:400])
     client = superuser()

@@ -10,14 +10,14 @@ from tickets.models import Ticket
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("collected_static")]
 
 
-def test_a_person_sees_the_tickets_of_their_queues_only() -> None:
+def test_a_person_sees_the_tickets_of_their_queues_only():
     inside, _outside = TicketFactory(), TicketFactory()
     user = UserFactory(staff=True, scope_ticket_queues=[inside.queue_id])
 
     assert list(within_scope(Ticket.objects.all(), user)) == [inside]
 
 
-def test_a_scope_includes_those_inside_it() -> None:
+def test_a_scope_includes_those_inside_it():
     wide, narrow = Scope(call_queues=(1, 2)), Scope(call_queues=(2,), outbounds=(5,))
 
     assert wide.includes(narrow)
@@ -26,7 +26,7 @@ def test_a_scope_includes_those_inside_it() -> None:
     assert not wide.includes(Scope())
 
 
-def test_the_list_and_the_pages_of_tickets_are_narrowed() -> None:
+def test_the_list_and_the_pages_of_tickets_are_narrowed():
     inside, outside = TicketFactory(), TicketFactory()
     user = UserFactory(staff=True, scope_ticket_queues=[inside.queue_id])
     user.user_permissions.set(Permission.objects.filter(codename="view_ticket"))

@@ -4,13 +4,11 @@ Each model has a row whose queue, campaign and group are outside the scope. Name
 that no other row has, so a page that shows any of them is found.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.contrib import admin
 from django.urls import reverse
-from pytest_django import DjangoDbBlocker
 
 from callcentre.core.scope import lookups_of
 from campaigns.models import Campaign
@@ -28,7 +26,7 @@ SEARCH = "/admin/search/"
 
 
 @pytest.fixture(scope="module")
-def scene(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Scene]:
+def scene(django_db_setup, django_db_blocker):
     made: list[Scene] = []
     with kept_for_all(django_db_blocker, lambda: made.append(Scene())):
         yield made[0]
@@ -53,13 +51,13 @@ def _pages_outside(scene: Scene) -> list[str]:
     return [page_of(row) for model, row in scene.outside.items() if lookups_of(model) and model is not Export]
 
 
-def test_no_page_shows_a_row_outside(scene: Scene) -> None:
+def test_no_page_shows_a_row_outside(scene):
     paths = [*addresses(scene.outside), *map(reverse, ("overview", "wallboard", "desk"))]
 
     assert {path: found for path in paths if (found := leaks(scene, path))} == {}
 
 
-def test_no_page_of_a_row_inside_shows_one_outside(scene: Scene) -> None:
+def test_no_page_of_a_row_inside_shows_one_outside(scene):
     inside = [scene.ticket, scene.ticket.queue, scene.agent, scene.group, scene.queue, scene.call, scene.record]
     inside.append(scene.record.campaign)
     rows = scene.outside | {type(row): row for row in inside}
@@ -75,7 +73,7 @@ def test_no_page_of_a_row_inside_shows_one_outside(scene: Scene) -> None:
 
 @pytest.mark.walk("vaultwor")
 @pytest.mark.parametrize("text", [ASKED, "+48700700700", "700700700"])
-def test_no_search_finds_a_row_outside(scene: Scene, text: str) -> None:
+def test_no_search_finds_a_row_outside(scene, text):
     lists = [list_of(model) for model in admin.site._registry]
     found = {path: found for path in lists if (found := leaks(scene, path, q=text))}
     assert found == {}
@@ -83,7 +81,7 @@ def test_no_search_finds_a_row_outside(scene: Scene, text: str) -> None:
     assert leaks(scene, SEARCH, q=text, box="1") == []
 
 
-def test_no_autocomplete_offers_a_row_outside(scene: Scene) -> None:
+def test_no_autocomplete_offers_a_row_outside(scene):
     asked = 0
     for model in admin.site._registry:
         for field in model._meta.get_fields():
@@ -101,7 +99,7 @@ def test_no_autocomplete_offers_a_row_outside(scene: Scene) -> None:
     assert asked > 20
 
 
-def test_the_report_has_agents_inside_only(scene: Scene) -> None:
+def test_the_report_has_agents_inside_only(scene):
     query = {"date_from": "2026-11-01", "date_to": "2026-11-23"}
     url = reverse("admin:reports_export_report")
     outside: Any = scene.outside[Agent]
@@ -116,7 +114,7 @@ def test_the_report_has_agents_inside_only(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("name", ["ticket_queue", "queue"])
-def test_a_posted_id_outside_is_refused(scene: Scene, name: str) -> None:
+def test_a_posted_id_outside_is_refused(scene, name):
     if name == "ticket_queue":
         path, field, value = page_of(scene.ticket), "p-queue", scene.outside[TicketQueue].pk
         scene.client.submit(path, expected={200, 302, 400}, **{field: value, "do": "edit"})
@@ -130,6 +128,6 @@ def test_a_posted_id_outside_is_refused(scene: Scene, name: str) -> None:
         assert Chat.objects.count() == before
 
 
-def test_new_queues_and_campaigns_would_be_outside_and_are_not_added(scene: Scene) -> None:
+def test_new_queues_and_campaigns_would_be_outside_and_are_not_added(scene):
     for model in (Queue, Campaign, TicketQueue, AgentGroup):
         assert scene.client.get(f"{list_of(model)}add/").status_code == 403

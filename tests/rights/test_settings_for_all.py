@@ -1,6 +1,5 @@
 """A setting without a queue or campaign holds for all of them. A person with some of them only reads it."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -52,9 +51,7 @@ def scope_of(owner: Model) -> dict[str, list[int]]:
 
 
 @each_setting
-def test_a_person_with_a_scope_only_reads_a_setting_for_all(
-    path: str, make: Callable[[Any], Any], name: str, owner_factory: Any
-) -> None:
+def test_a_person_with_a_scope_only_reads_a_setting_for_all(path, make, name, owner_factory):
     owner = owner_factory()
     for_all, own = make(None), make(owner)
     client = client_of(person("Administrator", **scope_of(owner)))
@@ -73,9 +70,7 @@ def test_a_person_with_a_scope_only_reads_a_setting_for_all(
 
 
 @each_setting
-def test_a_person_with_a_scope_adds_no_setting_for_all(
-    path: str, make: Callable[[Any], Any], name: str, owner_factory: Any
-) -> None:
+def test_a_person_with_a_scope_adds_no_setting_for_all(path, make, name, owner_factory):
     owner = owner_factory()
     client = client_of(person("Administrator", **scope_of(owner)))
     model = type(make(owner))
@@ -90,9 +85,7 @@ def test_a_person_with_a_scope_adds_no_setting_for_all(
 
 
 @each_setting
-def test_a_scope_of_other_kinds_narrows_no_setting(
-    path: str, make: Callable[[Any], Any], name: str, owner_factory: Any
-) -> None:
+def test_a_scope_of_other_kinds_narrows_no_setting(path, make, name, owner_factory):
     for_all = make(None)
     column = next(column for column in DIMENSIONS if column not in lookups_of(type(for_all)))
     client = client_of(person("Administrator", **{column: [1]}))
@@ -102,7 +95,7 @@ def test_a_scope_of_other_kinds_narrows_no_setting(
     assert type(for_all).objects.count() == 2
 
 
-def test_each_setting_for_all_says_so() -> None:
+def test_each_setting_for_all_says_so():
     """A page that edits rows whose queue, campaign or group may be empty says whether they hold for all then."""
     silent = set()
     for model, page in admin.site._registry.items():

@@ -1,6 +1,5 @@
 """The log-in by a provider of OpenID Connect: who comes in, and as whom."""
 
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -12,7 +11,7 @@ from callcentre.signin.models import ProviderGroup, ProviderIdentity
 from callcentre.signin.provider import provider
 from tests.backoffice import BackOffice, after_a_while, page_of, superuser
 from tests.callcentre.factories import ProviderGroupFactory, ProviderIdentityFactory, UserFactory
-from tests.signin.provider import BACK, BEGIN, END, StandIn, is_logged_in, log_in
+from tests.signin.provider import BACK, BEGIN, END, is_logged_in, log_in
 from tests.telephony.factories import QueueFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "quick_hashes")]
@@ -28,7 +27,7 @@ def said(client: BackOffice) -> str:
 # Coming in
 
 
-def test_a_person_of_a_known_group_comes_in_as_a_new_user_with_its_roles_and_scope(standing: StandIn) -> None:
+def test_a_person_of_a_known_group_comes_in_as_a_new_user_with_its_roles_and_scope(standing):
     queue = QueueFactory()
     ProviderGroupFactory(name="more", roles=["Supervisor"], scope_call_queues=[queue.pk])
     ProviderGroup.objects.filter(name="team").update(scope_call_queues=[])
@@ -46,9 +45,7 @@ def test_a_person_of_a_known_group_comes_in_as_a_new_user_with_its_roles_and_sco
     assert standing.sent[0]["redirect_uri"].endswith(BACK)
 
 
-def test_the_page_of_the_log_in_leads_to_the_provider_and_back_to_the_wanted_page(
-    standing: StandIn, settings: Any
-) -> None:
+def test_the_page_of_the_log_in_leads_to_the_provider_and_back_to_the_wanted_page(standing, settings):
     page = BackOffice().page(LOGIN, next="/admin/sessions/")
 
     assert "Log in by single sign-on" in page
@@ -58,7 +55,7 @@ def test_the_page_of_the_log_in_leads_to_the_provider_and_back_to_the_wanted_pag
     assert "Or with the password of an administrator:" in BackOffice().page(LOGIN)
 
 
-def test_the_same_person_is_known_by_the_subject_although_login_and_name_change(standing: StandIn) -> None:
+def test_the_same_person_is_known_by_the_subject_although_login_and_name_change(standing):
     log_in(standing)
     standing.person |= {"preferred_username": "ewa.nowak", "family_name": "Nowak"}
 
@@ -69,7 +66,7 @@ def test_the_same_person_is_known_by_the_subject_although_login_and_name_change(
     assert ProviderIdentity.objects.get().user == user
 
 
-def test_after_a_change_of_the_issuer_people_are_known_by_their_login(standing: StandIn) -> None:
+def test_after_a_change_of_the_issuer_people_are_known_by_their_login(standing):
     former, _answer = log_in(standing)
     ProviderIdentity.objects.update(issuer="https://former.example", subject="7")
 
@@ -80,7 +77,7 @@ def test_after_a_change_of_the_issuer_people_are_known_by_their_login(standing: 
     assert (identity.user.username, identity.issuer, identity.subject) == ("ewa", standing.issuer, "1000")
 
 
-def test_a_person_who_became_a_superuser_logs_in_with_a_password(standing: StandIn, settings: Any) -> None:
+def test_a_person_who_became_a_superuser_logs_in_with_a_password(standing, settings):
     before, _answer = log_in(standing)
     User.objects.filter(username="ewa").update(is_superuser=True)
     settings.TWO_FACTOR = "supervisors"
@@ -98,7 +95,7 @@ def test_a_person_who_became_a_superuser_logs_in_with_a_password(standing: Stand
     assert is_logged_in(local)
 
 
-def test_a_user_with_the_login_is_linked_and_loses_password_and_former_roles(standing: StandIn) -> None:
+def test_a_user_with_the_login_is_linked_and_loses_password_and_former_roles(standing):
     user = UserFactory(username="ewa", staff=True)
     user.groups.add(Group.objects.get(name="Auditor"))
     before = BackOffice()
@@ -127,7 +124,7 @@ def test_a_user_with_the_login_is_linked_and_loses_password_and_former_roles(sta
         ({"given_name": "E\0wa", "groups": ["te\0am", "others\0"], "preferred_username": "root"}, "belongs to another"),
     ],
 )
-def test_a_person_who_may_not_come_in_is_told_why(person: dict[str, Any], sentence: str, standing: StandIn) -> None:
+def test_a_person_who_may_not_come_in_is_told_why(person, sentence, standing):
     UserFactory(username="root", admin=True)
     for login, subject, is_active in (("ola", "999", True), ("old", "2000", False)):
         known = UserFactory(username=login, staff=True, is_active=is_active)
@@ -145,7 +142,7 @@ def test_a_person_who_may_not_come_in_is_told_why(person: dict[str, Any], senten
 @pytest.mark.parametrize(
     "claims", [{"nonce": "other"}, {"aud": "other"}, {"iss": "https://other.example"}, {"exp": 1}, {"sub": "2"}]
 )
-def test_a_token_that_is_not_for_this_log_in_is_refused(claims: dict[str, Any], standing: StandIn) -> None:
+def test_a_token_that_is_not_for_this_log_in_is_refused(claims, standing):
     standing.token_claims = claims
 
     client, _answer = log_in(standing)
@@ -154,7 +151,7 @@ def test_a_token_that_is_not_for_this_log_in_is_refused(claims: dict[str, Any], 
     assert not is_logged_in(client)
 
 
-def test_a_return_without_a_beginning_in_this_browser_is_refused(standing: StandIn) -> None:
+def test_a_return_without_a_beginning_in_this_browser_is_refused(standing):
     led = BackOffice().get(BEGIN)
     stranger = BackOffice()
 
@@ -164,7 +161,7 @@ def test_a_return_without_a_beginning_in_this_browser_is_refused(standing: Stand
     assert not is_logged_in(stranger)
 
 
-def test_who_gives_up_at_the_provider_and_who_finds_it_down_is_told(standing: StandIn, settings: Any) -> None:
+def test_who_gives_up_at_the_provider_and_who_finds_it_down_is_told(standing, settings):
     client = BackOffice()
     led = client.get(BEGIN)
     state = standing.authorise(led["Location"])["state"]
@@ -177,7 +174,7 @@ def test_who_gives_up_at_the_provider_and_who_finds_it_down_is_told(standing: St
     assert "does not answer as it should" in said(client)
 
 
-def test_a_new_key_of_the_provider_is_read(standing: StandIn) -> None:
+def test_a_new_key_of_the_provider_is_read(standing):
     log_in(standing)
     standing.key = standing.new_key("second")
 
@@ -186,7 +183,7 @@ def test_a_new_key_of_the_provider_is_read(standing: StandIn) -> None:
     assert is_logged_in(client)
 
 
-def test_without_a_provider_there_is_no_such_log_in() -> None:
+def test_without_a_provider_there_is_no_such_log_in():
     assert BackOffice().get(BEGIN).status_code == 404
     assert BackOffice().post(END, {"logout_token": "x"}).status_code == 404
     assert "provider" not in said(BackOffice())
@@ -195,7 +192,7 @@ def test_without_a_provider_there_is_no_such_log_in() -> None:
 # Passwords, the second factor
 
 
-def test_with_only_this_way_passwords_are_for_superusers(standing: StandIn, settings: Any) -> None:
+def test_with_only_this_way_passwords_are_for_superusers(standing, settings):
     UserFactory(username="jan", staff=True)
     UserFactory(username="root", admin=True)
     before = BackOffice()
@@ -212,7 +209,7 @@ def test_with_only_this_way_passwords_are_for_superusers(standing: StandIn, sett
     assert is_logged_in(by_provider)
 
 
-def test_the_second_factor_of_such_a_person_is_the_provider_s_matter(standing: StandIn, settings: Any) -> None:
+def test_the_second_factor_of_such_a_person_is_the_provider_s_matter(standing, settings):
     settings.TWO_FACTOR = "supervisors"
     ProviderGroup.objects.get().groups.set(Group.objects.filter(name="Administrator"))
 
@@ -221,7 +218,7 @@ def test_the_second_factor_of_such_a_person_is_the_provider_s_matter(standing: S
     assert is_logged_in(client)
 
 
-def test_secrets_need_another_log_in_at_the_provider(standing: StandIn) -> None:
+def test_secrets_need_another_log_in_at_the_provider(standing):
     ProviderGroup.objects.get().groups.set(Group.objects.filter(name="Administrator"))
     client, _answer = log_in(standing)
     after_a_while(client)
@@ -247,7 +244,7 @@ def test_secrets_need_another_log_in_at_the_provider(standing: StandIn) -> None:
 # Pages
 
 
-def test_an_administrator_maps_groups_and_sees_who_comes_by_the_provider(standing: StandIn) -> None:
+def test_an_administrator_maps_groups_and_sees_who_comes_by_the_provider(standing):
     log_in(standing)
     client = superuser()
     user = User.objects.get(username="ewa")

@@ -1,7 +1,6 @@
 """The log-in by a provider of OpenID Connect: its checks, and how it ends."""
 
 from datetime import timedelta
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -15,7 +14,7 @@ from callcentre.signin.models.provider import CHECKED_AFTER
 from callcentre.signin.verbs.provider_sessions import UNANSWERED_PAUSE, check_session, check_sessions
 from tests.backoffice import BackOffice, superuser
 from tests.callcentre.factories import ProviderGroupFactory
-from tests.signin.provider import CLIENT_ID, END, StandIn, is_logged_in, log_in
+from tests.signin.provider import CLIENT_ID, END, is_logged_in, log_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "quick_hashes")]
 
@@ -33,7 +32,7 @@ def due() -> ProviderSession:
 # Checks
 
 
-def test_groups_are_read_again_and_rights_follow(standing: StandIn) -> None:
+def test_groups_are_read_again_and_rights_follow(standing):
     ProviderGroupFactory(name="chiefs", roles=["Supervisor"])
     client, _answer = log_in(standing)
     standing.person["groups"] = ["chiefs"]
@@ -55,7 +54,7 @@ def test_groups_are_read_again_and_rights_follow(standing: StandIn) -> None:
         lambda _standing: User.objects.filter(username="ewa").update(is_active=False),
     ],
 )
-def test_a_person_without_groups_or_log_in_at_the_provider_is_logged_out(change: Any, standing: StandIn) -> None:
+def test_a_person_without_groups_or_log_in_at_the_provider_is_logged_out(change, standing):
     client, _answer = log_in(standing)
     change(standing)
 
@@ -66,7 +65,7 @@ def test_a_person_without_groups_or_log_in_at_the_provider_is_logged_out(change:
 
 
 @pytest.mark.parametrize("refusal", [(503, {}), (400, {"error": "invalid_client"}), (200, {"unreadable": 1})])
-def test_while_the_provider_does_not_answer_the_log_in_goes_on(refusal: Any, standing: StandIn) -> None:
+def test_while_the_provider_does_not_answer_the_log_in_goes_on(refusal, standing):
     client, _answer = log_in(standing)
     standing.refusal = refusal
 
@@ -77,7 +76,7 @@ def test_while_the_provider_does_not_answer_the_log_in_goes_on(refusal: Any, sta
     assert timedelta() < pause <= UNANSWERED_PAUSE
 
 
-def test_without_a_refresh_token_the_log_in_lasts_as_long_as_the_access_token(standing: StandIn) -> None:
+def test_without_a_refresh_token_the_log_in_lasts_as_long_as_the_access_token(standing):
     standing.has_refresh_tokens = False
     client, _answer = log_in(standing)
     check_session(due().pk)
@@ -89,7 +88,7 @@ def test_without_a_refresh_token_the_log_in_lasts_as_long_as_the_access_token(st
     assert not is_logged_in(client)
 
 
-def test_only_log_ins_whose_time_has_come_are_checked_until_the_provider_does_not_answer(standing: StandIn) -> None:
+def test_only_log_ins_whose_time_has_come_are_checked_until_the_provider_does_not_answer(standing):
     log_in(standing)
     log_in(standing)
     check_sessions()
@@ -107,7 +106,7 @@ def test_only_log_ins_whose_time_has_come_are_checked_until_the_provider_does_no
     assert len(standing.sent) == 5
 
 
-def test_a_new_refresh_token_is_kept_although_the_claims_do_not_come(standing: StandIn) -> None:
+def test_a_new_refresh_token_is_kept_although_the_claims_do_not_come(standing):
     client, _answer = log_in(standing)
     standing.user_status = 503
 
@@ -117,7 +116,7 @@ def test_a_new_refresh_token_is_kept_although_the_claims_do_not_come(standing: S
     assert ProviderSession.objects.get().refresh_token == "refresh-2"
 
 
-def test_a_check_of_an_ended_session_removes_the_log_in(standing: StandIn) -> None:
+def test_a_check_of_an_ended_session_removes_the_log_in(standing):
     log_in(standing)
     UserSession.objects.all().delete()
 
@@ -129,7 +128,7 @@ def test_a_check_of_an_ended_session_removes_the_log_in(standing: StandIn) -> No
 # Ends
 
 
-def test_a_log_out_here_ends_the_log_in_there(standing: StandIn) -> None:
+def test_a_log_out_here_ends_the_log_in_there(standing):
     client, _answer = log_in(standing)
 
     answer = client.post(LOGOUT)
@@ -145,7 +144,7 @@ def test_a_log_out_here_ends_the_log_in_there(standing: StandIn) -> None:
 
 
 @pytest.mark.parametrize("claims", [{}, {"sid": None, "sub": "1000"}])
-def test_the_provider_ends_log_ins_by_a_message(claims: dict[str, Any], standing: StandIn) -> None:
+def test_the_provider_ends_log_ins_by_a_message(claims, standing):
     client, _answer = log_in(standing)
     local = superuser()
 
@@ -157,9 +156,7 @@ def test_the_provider_ends_log_ins_by_a_message(claims: dict[str, Any], standing
     assert is_logged_in(local)
 
 
-def test_tokens_with_unknown_keys_are_no_reason_to_read_the_keys_each_time(
-    standing: StandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tokens_with_unknown_keys_are_no_reason_to_read_the_keys_each_time(standing, monkeypatch):
     client, _answer = log_in(standing)
     standing.key, first = standing.new_key("other"), standing.key
     forged, standing.key = standing.logout_token(), first
@@ -185,7 +182,7 @@ def test_tokens_with_unknown_keys_are_no_reason_to_read_the_keys_each_time(
         {"sid": None},
     ],
 )
-def test_a_message_that_is_no_logout_token_ends_nothing(claims: dict[str, Any], standing: StandIn) -> None:
+def test_a_message_that_is_no_logout_token_ends_nothing(claims, standing):
     client, _answer = log_in(standing)
 
     for token in (standing.logout_token(**claims), "x.y.z", ""):

@@ -2,7 +2,6 @@
 
 import threading
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.db import connection
@@ -37,7 +36,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "qu
 @pytest.mark.parametrize(
     ("wanted", "reached"), [("/admin/search/", "/admin/search/"), ("https://evil.example/", INDEX)]
 )
-def test_the_password_alone_is_no_log_in_and_a_code_of_the_app_completes_it(wanted: str, reached: str) -> None:
+def test_the_password_alone_is_no_log_in_and_a_code_of_the_app_completes_it(wanted, reached):
     factor = a_factor(is_superuser=True)
 
     client, answer = after_the_password(next=wanted)
@@ -51,7 +50,7 @@ def test_the_password_alone_is_no_log_in_and_a_code_of_the_app_completes_it(want
 
 
 @pytest.mark.slow("hashes passwords")
-def test_between_the_steps_no_page_of_the_admin_opens() -> None:
+def test_between_the_steps_no_page_of_the_admin_opens():
     paths = [*addresses(row_of_each_model()), "/admin/autocomplete/", "/admin/search/", "/admin/overview/now"]
     paths += ["/admin/desk/", "/admin/desk/now", "/admin/wallboard/", OVERVIEW, SET_UP, CODES, OFF, "/admin/sessions/"]
     a_factor(is_superuser=True)
@@ -72,7 +71,7 @@ def test_between_the_steps_no_page_of_the_admin_opens() -> None:
     ],
     ids=["changed password", "inactive", "eleven minutes later", "without the first step"],
 )
-def test_the_second_step_needs_the_first_of_the_same_user_within_ten_minutes(change: Any, clock: Any) -> None:
+def test_the_second_step_needs_the_first_of_the_same_user_within_ten_minutes(change, clock):
     factor = a_factor()
     client = after_the_password()[0] if change else Client()
     if isinstance(change, timedelta):
@@ -83,7 +82,7 @@ def test_the_second_step_needs_the_first_of_the_same_user_within_ten_minutes(cha
     assert client.post(CODE, {"code": code_of(factor)}).headers["Location"] == LOGIN
 
 
-def test_a_person_without_second_factor_logs_in_by_the_password_alone() -> None:
+def test_a_person_without_second_factor_logs_in_by_the_password_alone():
     UserFactory(username="ewa", staff=True)
 
     _client, answer = after_the_password()
@@ -103,9 +102,7 @@ def test_a_person_without_second_factor_logs_in_by_the_password_alone() -> None:
         *(([0, 0], [True, False]), ([0, -1], [True, False])),
     ],
 )
-def test_a_code_of_these_thirty_seconds_or_the_next_works_once(
-    steps: list[int], expected: list[bool], clock: Any
-) -> None:
+def test_a_code_of_these_thirty_seconds_or_the_next_works_once(steps, expected, clock):
     factor = a_factor()
     codes = [code_of(factor, step) for step in steps]
 
@@ -114,11 +111,11 @@ def test_a_code_of_these_thirty_seconds_or_the_next_works_once(
 
 
 @pytest.mark.parametrize("text", ["", " ", "12345", "１２３４５６", "-12345", "1e5", "x" * 40, "\ud83d"])
-def test_other_texts_are_refused(text: str) -> None:
+def test_other_texts_are_refused(text):
     assert check_code(a_factor().user, text) is False
 
 
-def test_after_wrong_codes_a_right_one_has_to_wait(clock: Any) -> None:
+def test_after_wrong_codes_a_right_one_has_to_wait(clock):
     factor = a_factor()
 
     for wait in (1, 2, 4):
@@ -129,7 +126,7 @@ def test_after_wrong_codes_a_right_one_has_to_wait(clock: Any) -> None:
     assert check_code(factor.user, code_of(factor)) is True
 
 
-def test_the_wait_after_wrong_codes_has_a_cap(clock: Any) -> None:
+def test_the_wait_after_wrong_codes_has_a_cap(clock):
     factor = a_factor()
     SecondFactor.objects.update(throttling_failure_count=60, throttling_failure_timestamp=timezone.now())
 
@@ -141,9 +138,7 @@ def test_the_wait_after_wrong_codes_has_a_cap(clock: Any) -> None:
     assert factor.waiting_seconds <= 512
 
 
-def test_wrong_codes_lock_out_like_wrong_passwords_and_the_page_says_how_long_to_wait(
-    settings: Any, clock: Any
-) -> None:
+def test_wrong_codes_lock_out_like_wrong_passwords_and_the_page_says_how_long_to_wait(settings, clock):
     settings.LOGIN_FAILURES_PER_LOGIN = 3
     factor = a_factor()
     client, _answer = after_the_password()
@@ -159,7 +154,7 @@ def test_wrong_codes_lock_out_like_wrong_passwords_and_the_page_says_how_long_to
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_requests_with_one_code_at_once_one_succeeds(committed_db: None) -> None:
+def test_of_two_requests_with_one_code_at_once_one_succeeds(committed_db):
     factor = a_factor()
     code, results = code_of(factor), []
 

@@ -1,7 +1,5 @@
 """Switching the second factor off: by its person, and by an administrator."""
 
-from typing import Any
-
 import pytest
 from django.contrib.auth.models import Permission
 
@@ -29,7 +27,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "qu
 
 
 @pytest.mark.parametrize("by_administrator", [False, True])
-def test_removing_the_second_factor_removes_key_and_codes_and_ends_the_other_sessions(by_administrator: bool) -> None:
+def test_removing_the_second_factor_removes_key_and_codes_and_ends_the_other_sessions(by_administrator):
     factor, client, codes = with_codes()
     other = BackOffice()
     other.force_login(factor.user)
@@ -46,7 +44,7 @@ def test_removing_the_second_factor_removes_key_and_codes_and_ends_the_other_ses
     assert after_the_password()[1].url == INDEX
 
 
-def test_removing_the_second_factor_of_a_person_asks_for_the_own_password() -> None:
+def test_removing_the_second_factor_of_a_person_asks_for_the_own_password():
     factor = a_factor()
     client = after_a_while(superuser())
 
@@ -57,7 +55,7 @@ def test_removing_the_second_factor_of_a_person_asks_for_the_own_password() -> N
 
 
 @pytest.mark.parametrize("page", ["remove_factor", "log_ins"])
-def test_the_second_factor_and_sessions_of_a_stronger_person_are_out_of_reach(page: str) -> None:
+def test_the_second_factor_and_sessions_of_a_stronger_person_are_out_of_reach(page):
     factor = a_factor(is_superuser=True)
     stronger, _answer = after_the_password()
     stronger.submit(CODE, code=code_of(factor))
@@ -73,7 +71,7 @@ def test_the_second_factor_and_sessions_of_a_stronger_person_are_out_of_reach(pa
     assert stronger.get(INDEX).status_code == 200
 
 
-def test_the_audit_log_has_setting_up_using_a_recovery_code_and_removing(clock: Any) -> None:
+def test_the_audit_log_has_setting_up_using_a_recovery_code_and_removing(clock):
     UserFactory(username="ewa", staff=True)
     client, _answer = after_the_password()
     client.page(SET_UP)
@@ -93,7 +91,7 @@ def test_the_audit_log_has_setting_up_using_a_recovery_code_and_removing(clock: 
     assert [entry.actor_name == "ewa" for entry in entries] == [True, True, True, False]
 
 
-def test_a_recovery_code_completes_the_log_in_once() -> None:
+def test_a_recovery_code_completes_the_log_in_once():
     _factor, _client, codes = with_codes()
     first, _answer = after_the_password()
     second, _answer = after_the_password()
@@ -103,7 +101,7 @@ def test_a_recovery_code_completes_the_log_in_once() -> None:
     assert RecoveryCode.objects.count() == 9
 
 
-def test_recovery_codes_are_of_one_person_and_work_while_codes_of_the_app_have_to_wait() -> None:
+def test_recovery_codes_are_of_one_person_and_work_while_codes_of_the_app_have_to_wait():
     factor, _client, codes = with_codes()
     other = SecondFactorFactory(user=UserFactory(username="jan", staff=True))
 
@@ -111,7 +109,7 @@ def test_recovery_codes_are_of_one_person_and_work_while_codes_of_the_app_have_t
     assert check_code(factor.user, codes[0]) is True
 
 
-def test_recovery_codes_are_stored_as_hashes_not_shown_again_and_replaced_by_a_new_set() -> None:
+def test_recovery_codes_are_stored_as_hashes_not_shown_again_and_replaced_by_a_new_set():
     factor, client, codes = with_codes()
 
     stored = set(RecoveryCode.objects.values_list("digest", flat=True))
@@ -124,7 +122,7 @@ def test_recovery_codes_are_stored_as_hashes_not_shown_again_and_replaced_by_a_n
 
 
 @pytest.mark.parametrize("path", [CODES, OFF])
-def test_changes_of_the_second_factor_ask_for_a_code_and_the_own_password(path: str) -> None:
+def test_changes_of_the_second_factor_ask_for_a_code_and_the_own_password(path):
     factor, client, codes = with_codes()
 
     answers = [client.post(path, {}), client.post(path, {"code": WRONG})]

@@ -2,7 +2,6 @@
 
 import base64
 from datetime import timedelta
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -32,7 +31,7 @@ from tests.statements import few_statements
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "quick_hashes")]
 
 
-def test_a_person_sets_up_the_second_factor_and_logs_in_with_it(clock: Any) -> None:
+def test_a_person_sets_up_the_second_factor_and_logs_in_with_it(clock):
     UserFactory(username="ewa", staff=True)
     client, _answer = after_the_password()
     client.page(SET_UP)
@@ -48,7 +47,7 @@ def test_a_person_sets_up_the_second_factor_and_logs_in_with_it(clock: Any) -> N
     assert second.submit(CODE, code=code_of(SecondFactor.objects.get())).url == INDEX
 
 
-def test_the_qr_code_holds_the_key_for_the_app_which_the_database_has_encrypted() -> None:
+def test_the_qr_code_holds_the_key_for_the_app_which_the_database_has_encrypted():
     values = superuser().values(SET_UP)
 
     factor = SecondFactor.objects.get()
@@ -62,7 +61,7 @@ def test_the_qr_code_holds_the_key_for_the_app_which_the_database_has_encrypted(
         assert factor.key not in cursor.fetchone()[0]
 
 
-def test_the_key_stays_for_ten_minutes_in_a_session(clock: Any) -> None:
+def test_the_key_stays_for_ten_minutes_in_a_session(clock):
     client = superuser()
     first = client.values(SET_UP)["key"]
 
@@ -76,7 +75,7 @@ def test_the_key_stays_for_ten_minutes_in_a_session(clock: Any) -> None:
     assert client.values(SET_UP)["key"] != first
 
 
-def test_another_session_gets_another_key() -> None:
+def test_another_session_gets_another_key():
     """A stranger with the password must not know the key that the person then confirms."""
     UserFactory(username="ewa", admin=True)
     stranger, _answer = after_the_password()
@@ -89,7 +88,7 @@ def test_another_session_gets_another_key() -> None:
     assert len({first, second, shown}) == 3
 
 
-def test_setting_up_asks_for_a_right_code_and_the_own_password() -> None:
+def test_setting_up_asks_for_a_right_code_and_the_own_password():
     client = superuser()
     client.page(SET_UP)
 
@@ -101,7 +100,7 @@ def test_setting_up_asks_for_a_right_code_and_the_own_password() -> None:
     assert SecondFactor.objects.get().confirmed is False
 
 
-def test_an_unconfirmed_second_factor_is_not_asked_for_and_a_confirmed_one_ends_the_other_sessions() -> None:
+def test_an_unconfirmed_second_factor_is_not_asked_for_and_a_confirmed_one_ends_the_other_sessions():
     UserFactory(username="ewa", admin=True)
     client, _answer = after_the_password()
     client.page(SET_UP)
@@ -113,7 +112,7 @@ def test_an_unconfirmed_second_factor_is_not_asked_for_and_a_confirmed_one_ends_
     assert [each.get(INDEX).status_code for each in (client, other)] == [200, 302]
 
 
-def test_a_second_factor_that_is_on_is_not_replaced() -> None:
+def test_a_second_factor_that_is_on_is_not_replaced():
     factor = a_factor()
     client = BackOffice()
     client.force_login(factor.user)
@@ -123,12 +122,12 @@ def test_a_second_factor_that_is_on_is_not_replaced() -> None:
 
 
 @pytest.fixture
-def enforced(settings: Any) -> None:
+def enforced(settings):
     settings.TWO_FACTOR = "supervisors"
 
 
 @pytest.mark.slow("hashes passwords")
-def test_an_enforced_person_reaches_only_the_set_up(enforced: None) -> None:
+def test_an_enforced_person_reaches_only_the_set_up(enforced):
     paths = [*addresses(row_of_each_model()), "/admin/search/", "/admin/overview/now", "/admin/desk/", OVERVIEW, SET_UP]
     UserFactory(username="ewa", admin=True)
 
@@ -140,7 +139,7 @@ def test_an_enforced_person_reaches_only_the_set_up(enforced: None) -> None:
     assert client.get("/api/docs").status_code == 401
 
 
-def test_an_enforced_person_sets_up_the_second_factor_at_the_log_in(enforced: None) -> None:
+def test_an_enforced_person_sets_up_the_second_factor_at_the_log_in(enforced):
     UserFactory(username="ewa", admin=True)
     client, _answer = after_the_password(next="/admin/search/")
     client.page(SET_UP_AT_LOG_IN)
@@ -152,7 +151,7 @@ def test_an_enforced_person_sets_up_the_second_factor_at_the_log_in(enforced: No
     assert client.get(INDEX).status_code == 200
 
 
-def test_an_enforced_person_logs_in_with_a_second_factor_and_older_sessions_do_not_count(settings: Any) -> None:
+def test_an_enforced_person_logs_in_with_a_second_factor_and_older_sessions_do_not_count(settings):
     factor, old = a_factor(is_superuser=True), superuser()
     assert old.get(INDEX).status_code == 200
 
@@ -177,9 +176,7 @@ def test_an_enforced_person_logs_in_with_a_second_factor_and_older_sessions_do_n
     ],
 )
 @pytest.mark.parametrize("by_group", [False, True])
-def test_rights_decide_about_enforcement(
-    permission: str, expected: str, by_group: bool, enforced: None, django_user_model: Any
-) -> None:
+def test_rights_decide_about_enforcement(permission, expected, by_group, enforced, django_user_model):
     from django.contrib.auth.models import Group
 
     app, codename = permission.split(".")
@@ -196,7 +193,7 @@ def test_rights_decide_about_enforcement(
 
 
 @pytest.mark.parametrize("mode", ["off", "supervisors"])
-def test_neither_the_setting_nor_a_second_factor_costs_a_statement(mode: str, settings: Any) -> None:
+def test_neither_the_setting_nor_a_second_factor_costs_a_statement(mode, settings):
     plain, protected = UserFactory(staff=True), a_factor().user
     settings.TWO_FACTOR = mode
     for user in (plain, protected):

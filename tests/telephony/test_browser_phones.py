@@ -10,19 +10,18 @@ from django.utils import timezone
 from callcentre.core.errors import Conflict
 from campaigns.dialling.agents import agents_of
 from telephony.calls import browser_phones, distribution, switch_events
-from telephony.models import Agent, BrowserPhone, Offer, Queue
+from telephony.models import Agent, BrowserPhone, Offer
 from telephony.switch.base import PhoneChanged, SwitchUnreachable
 from telephony.verbs import presence
 from tests.campaigns.factories import CampaignFactory
 from tests.conftest import ACTOR
 from tests.telephony.callers import call_in
-from tests.telephony.doubles import RecordingSwitch
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("switch")]
 
 
 @pytest.fixture
-def anna(anna: Agent) -> Agent:
+def anna(anna):
     anna.uses_browser_phone = anna.outbound_mode = True
     anna.save()
     return anna
@@ -36,7 +35,7 @@ def is_registered(agent: Agent) -> bool:
     return BrowserPhone.objects.get(agent=agent).registered_at is not None
 
 
-def test_a_phone_is_opened_registered_and_closed(anna: Agent, switch: RecordingSwitch) -> None:
+def test_a_phone_is_opened_registered_and_closed(anna, switch):
     first = browser_phones.open_phone(anna)
     assert switch.told == [("add_phone", "101")]
     assert not is_registered(anna)
@@ -58,7 +57,7 @@ def test_a_phone_is_opened_registered_and_closed(anna: Agent, switch: RecordingS
 
 
 @pytest.mark.parametrize("lacks", ["session", "setting", "number"])
-def test_an_agent_who_cannot_have_the_phone_is_refused(anna: Agent, switch: RecordingSwitch, lacks: str) -> None:
+def test_an_agent_who_cannot_have_the_phone_is_refused(anna, switch, lacks):
     if lacks == "session":
         presence.log_out(anna, ACTOR)
     else:
@@ -71,7 +70,7 @@ def test_an_agent_who_cannot_have_the_phone_is_refused(anna: Agent, switch: Reco
 
 
 @pytest.mark.parametrize("ends", ["log_out", "setting"])
-def test_the_listener_closes_phones_that_are_not_used(anna: Agent, switch: RecordingSwitch, ends: str) -> None:
+def test_the_listener_closes_phones_that_are_not_used(anna, switch, ends):
     browser_phones.open_phone(anna)
     browser_phones.close_unused(timezone.now())
     assert switch.told == [("add_phone", "101")]
@@ -84,7 +83,7 @@ def test_the_listener_closes_phones_that_are_not_used(anna: Agent, switch: Recor
     assert switch.told[1:] == [("remove_phone", "101")]
 
 
-def test_a_switch_that_has_restarted_learns_the_phones_again(anna: Agent, switch: RecordingSwitch) -> None:
+def test_a_switch_that_has_restarted_learns_the_phones_again(anna, switch):
     browser_phones.open_phone(anna)
     heard("101", is_online=True)
     switch.listed_offline = ["101"]
@@ -99,7 +98,7 @@ def test_a_switch_that_has_restarted_learns_the_phones_again(anna: Agent, switch
     assert is_registered(anna)
 
 
-def test_callers_and_campaigns_wait_for_the_registration(anna: Agent, queue: Queue) -> None:
+def test_callers_and_campaigns_wait_for_the_registration(anna, queue):
     campaign = CampaignFactory()
     campaign.agents.add(anna)
     call_in()
@@ -111,7 +110,7 @@ def test_callers_and_campaigns_wait_for_the_registration(anna: Agent, queue: Que
     assert Offer.objects.get().agent == anna
 
 
-def test_callers_wait_for_the_microphone(anna: Agent, queue: Queue) -> None:
+def test_callers_wait_for_the_microphone(anna, queue):
     phone = browser_phones.open_phone(anna)
     heard("101", is_online=True)
     call_in()
@@ -122,7 +121,7 @@ def test_callers_wait_for_the_microphone(anna: Agent, queue: Queue) -> None:
     assert distribution.distribute(timezone.now()) == 1
 
 
-def test_the_state_of_a_phone() -> None:
+def test_the_state_of_a_phone():
     now = timezone.now()
     away = now - timedelta(seconds=16)
     expected: list[tuple[str, dict[str, Any]]] = [
@@ -139,7 +138,7 @@ def test_the_state_of_a_phone() -> None:
         assert BrowserPhone(**{"seen_at": now, **values}).state_at(now) == state, values
 
 
-def test_an_unknown_window_changes_nothing(anna: Agent) -> None:
+def test_an_unknown_window_changes_nothing(anna):
     browser_phones.open_phone(anna)
     assert not browser_phones.hear_of(anna, uuid.uuid4(), "denied")
     assert BrowserPhone.objects.get().trouble == ""

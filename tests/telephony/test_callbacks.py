@@ -9,7 +9,7 @@ from django.utils import timezone
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from telephony.calls import callbacks, reconciliation, switch_events
 from telephony.channels import play_id
-from telephony.models import Agent, CallBack, Connection, MissedCaller, Pause, Queue
+from telephony.models import CallBack, Connection, MissedCaller, Pause, Queue
 from telephony.switch.base import Ended, KeyPressed, Played, Ringing, SwitchError, Up
 from telephony.verbs import presence
 from tests.conftest import ACTOR
@@ -28,7 +28,6 @@ from tests.telephony.callers import (
     talk_in,
     wait_too_long,
 )
-from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import (
     CallBackFactory,
     OpeningHoursFactory,
@@ -42,7 +41,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 
 @pytest.fixture(autouse=True)
-def _with_key(queue: Queue) -> None:
+def _with_key(queue):
     Queue.objects.filter(pk=queue.pk).update(callback_key="1")
 
 
@@ -94,9 +93,7 @@ def events_of(callback: CallBack) -> list[tuple[str, Any]]:
 # Asking
 
 
-def test_a_caller_who_presses_the_key_keeps_the_place_and_has_not_given_up(
-    queue: Queue, switch: RecordingSwitch
-) -> None:
+def test_a_caller_who_presses_the_key_keeps_the_place_and_has_not_given_up(queue, switch):
     call = press(call_in())
 
     callback = CallBack.objects.get()
@@ -110,7 +107,7 @@ def test_a_caller_who_presses_the_key_keeps_the_place_and_has_not_given_up(
 
 
 @pytest.mark.parametrize("how", ["another key", "no number", "no key of the queue", "talking"])
-def test_other_keys_and_callers_stay_on_the_line(how: str, queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
+def test_other_keys_and_callers_stay_on_the_line(how, queue, anna, switch):
     if how == "no key of the queue":
         Queue.objects.update(callback_key="")
     call = talk_in() if how == "talking" else call_in(caller="anonymous" if how == "no number" else CALLER)
@@ -121,7 +118,7 @@ def test_other_keys_and_callers_stay_on_the_line(how: str, queue: Queue, anna: A
     assert not CallBack.objects.exists()
 
 
-def test_a_long_wait_becomes_a_call_back(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_long_wait_becomes_a_call_back(queue, switch):
     Queue.objects.filter(pk=queue.pk).update(callback_after_seconds=60)
     short, anonymous = wait_too_long(call_in("one"), 50), wait_too_long(call_in("two", "anonymous"), 70)
     long = wait_too_long(call_in("three", "+48225550108"), 70)
@@ -130,7 +127,7 @@ def test_a_long_wait_becomes_a_call_back(queue: Queue, switch: RecordingSwitch) 
     assert list(CallBack.objects.values_list("origin", "number")) == [("wait", "+48225550108")]
 
 
-def test_a_second_call_of_the_number_keeps_the_first_place(switch: RecordingSwitch) -> None:
+def test_a_second_call_of_the_number_keeps_the_first_place(switch):
     first, second = queued("one"), queued("two")
 
     assert first == second
@@ -138,7 +135,7 @@ def test_a_second_call_of_the_number_keeps_the_first_place(switch: RecordingSwit
 
 
 @pytest.fixture
-def confirmed(queue: Queue, anna: Agent, switch: RecordingSwitch) -> Connection:
+def confirmed(queue, anna, switch):
     """A caller who has pressed the key while a phone rang, and hears that we call back."""
     PromptFactory(queue=queue, kind="callback", language="pl", file="confirmed")
     call = call_in()
@@ -150,9 +147,7 @@ def end_prompt(call: Connection) -> None:
     switch_events.handle(Played("caller-1", timezone.now(), sound_id=play_id(call.pk, 1)))
 
 
-def test_a_prompt_confirms_the_call_back_before_the_call_ends_and_no_agent_is_rung_meanwhile(
-    confirmed: Connection, anna: Agent, switch: RecordingSwitch
-) -> None:
+def test_a_prompt_confirms_the_call_back_before_the_call_ends_and_no_agent_is_rung_meanwhile(confirmed, anna, switch):
     assert (confirmed.state, offers(confirmed), state(anna)) == ("playing", [("anna", "abandoned")], "free")
     assert ("hang_up", channel(confirmed, 2)) in switch.told
     assert switch.told[-1] == ("play", "caller-1", "confirmed")
@@ -168,9 +163,7 @@ def test_a_prompt_confirms_the_call_back_before_the_call_ends_and_no_agent_is_ru
 
 
 @pytest.mark.parametrize("how", ["hangs up", "is lost with the switch"])
-def test_a_caller_who_leaves_during_the_confirmation_is_called_back_all_the_same(
-    how: str, confirmed: Connection, switch: RecordingSwitch
-) -> None:
+def test_a_caller_who_leaves_during_the_confirmation_is_called_back_all_the_same(how, confirmed, switch):
     give_up(confirmed) if how == "hangs up" else repair()
 
     call = fresh(confirmed)
@@ -179,9 +172,7 @@ def test_a_caller_who_leaves_during_the_confirmation_is_called_back_all_the_same
     assert rung(CallBack.objects.get()).dst_number == CALLER
 
 
-def test_after_a_restart_of_the_listener_the_confirmation_is_heard_again(
-    confirmed: Connection, switch: RecordingSwitch
-) -> None:
+def test_after_a_restart_of_the_listener_the_confirmation_is_heard_again(confirmed, switch):
     reconciliation.restore(confirmed.pk)
 
     assert [one[0] for one in switch.told[-2:]] == ["stop_play", "play"]
@@ -189,7 +180,7 @@ def test_after_a_restart_of_the_listener_the_confirmation_is_heard_again(
     assert fresh(confirmed).state == "ended"
 
 
-def test_clients_ask_for_calls_of_active_queues_once(queue: Queue) -> None:
+def test_clients_ask_for_calls_of_active_queues_once(queue):
     callback = callbacks.ask(ACTOR, queue_id=queue.pk, phone_number="22 555 01 07")
     assert (callback.number, callback.origin, callback.caller) == (CALLER, "api", None)
 
@@ -208,7 +199,7 @@ def test_clients_ask_for_calls_of_active_queues_once(queue: Queue) -> None:
 # The turn
 
 
-def test_the_agent_is_rung_then_the_number_and_both_talk(anna: Agent, switch: RecordingSwitch) -> None:
+def test_the_agent_is_rung_then_the_number_and_both_talk(anna, switch):
     callback = queued()
     call = rung(callback)
 
@@ -227,7 +218,7 @@ def test_the_agent_is_rung_then_the_number_and_both_talk(anna: Agent, switch: Re
     assert not MissedCaller.objects.exists()
 
 
-def test_call_backs_and_callers_are_served_in_the_order_of_their_waits(anna: Agent, switch: RecordingSwitch) -> None:
+def test_call_backs_and_callers_are_served_in_the_order_of_their_waits(anna, switch):
     now = timezone.now()
     calls = [call_in("one", "+48225550101"), call_in("two", "+48225550102"), call_in("three", "+48225550103")]
     for minutes, call in zip((3, 2, 1), calls, strict=True):
@@ -244,9 +235,7 @@ def test_call_backs_and_callers_are_served_in_the_order_of_their_waits(anna: Age
 
 
 @pytest.mark.parametrize("how", ["not picked up", "refused by the switch"])
-def test_an_agent_who_does_not_pick_up_costs_no_attempt_and_no_place(
-    how: str, anna: Agent, bert: Agent, switch: RecordingSwitch
-) -> None:
+def test_an_agent_who_does_not_pick_up_costs_no_attempt_and_no_place(how, anna, bert, switch):
     callback = queued()
     if how == "refused by the switch":
         switch.refusals["call_agent"] = SwitchError("Allocation failed")
@@ -266,9 +255,7 @@ def test_an_agent_who_does_not_pick_up_costs_no_attempt_and_no_place(
     assert CallBack.objects.get().agent == anna
 
 
-def test_an_agent_who_pauses_while_the_phone_rings_gives_the_place_to_the_next(
-    anna: Agent, bert: Agent, switch: RecordingSwitch
-) -> None:
+def test_an_agent_who_pauses_while_the_phone_rings_gives_the_place_to_the_next(anna, bert, switch):
     callback = queued()
     first = rung(callback)
     presence.pause(anna, ACTOR, Pause.objects.create(name="Lunch").pk)
@@ -278,9 +265,7 @@ def test_an_agent_who_pauses_while_the_phone_rings_gives_the_place_to_the_next(
     assert (second.agent, callback.attempts, state(anna)) == (bert, 0, "paused")
 
 
-def test_a_number_that_does_not_answer_is_called_again_later_and_at_last_is_missed(
-    queue: Queue, anna: Agent, switch: RecordingSwitch
-) -> None:
+def test_a_number_that_does_not_answer_is_called_again_later_and_at_last_is_missed(queue, anna, switch):
     Queue.objects.filter(pk=queue.pk).update(callback_attempts=2, callback_minutes=10)
     callback = queued()
     not_answered(called(callback))
@@ -300,7 +285,7 @@ def test_a_number_that_does_not_answer_is_called_again_later_and_at_last_is_miss
     assert list(MissedCaller.objects.values_list("connection", "reason")) == [(callback.caller_id, "not_reached")]
 
 
-def test_a_closed_queue_calls_nobody_back_until_it_opens(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
+def test_a_closed_queue_calls_nobody_back_until_it_opens(queue, anna, switch):
     callback = queued()
     local = timezone.localtime()
     hours = OpeningHoursFactory(queue=queue, weekday=local.isoweekday() % 7 + 1, opens_at=time(0), closes_at=time(0))
@@ -313,7 +298,7 @@ def test_a_closed_queue_calls_nobody_back_until_it_opens(queue: Queue, anna: Age
 
 
 @pytest.mark.parametrize("what", ["agent", "number"])
-def test_an_attempt_that_is_lost_with_a_process_is_made_again(what: str, anna: Agent, switch: RecordingSwitch) -> None:
+def test_an_attempt_that_is_lost_with_a_process_is_made_again(what, anna, switch):
     callback = queued()
     call = called(callback) if what == "number" else rung(callback)
     call.legs.update(asked_at=timezone.now() - timedelta(minutes=1))
@@ -327,7 +312,7 @@ def test_an_attempt_that_is_lost_with_a_process_is_made_again(what: str, anna: A
     assert rung(callback).agent == anna
 
 
-def test_the_limit_of_lines_delays_a_call_back(anna: Agent, switch: RecordingSwitch, settings: Any) -> None:
+def test_the_limit_of_lines_delays_a_call_back(anna, switch, settings):
     callback = queued()
     settings.TRUNK_LIMIT = 1
     other = QueueFactory(number="+48225550200")
@@ -342,7 +327,7 @@ def test_the_limit_of_lines_delays_a_call_back(anna: Agent, switch: RecordingSwi
 # The end
 
 
-def test_a_caller_who_gets_through_meanwhile_is_not_called_any_more(anna: Agent, switch: RecordingSwitch) -> None:
+def test_a_caller_who_gets_through_meanwhile_is_not_called_any_more(anna, switch):
     callback = CallBackFactory(queue=Queue.objects.get(number="+48225550100"), number=CALLER)
     later_on = timezone.now() + timedelta(hours=1)
     CallBack.objects.update(next_attempt_at=later_on)
@@ -353,7 +338,7 @@ def test_a_caller_who_gets_through_meanwhile_is_not_called_any_more(anna: Agent,
     assert (callback.disposition, callback.connection, callback.attempts) == ("ANSWERED", call, 0)
 
 
-def test_a_call_back_that_waits_can_be_cancelled_once(anna: Agent, switch: RecordingSwitch) -> None:
+def test_a_call_back_that_waits_can_be_cancelled_once(anna, switch):
     callback = queued()
     callbacks.cancel(callback, ACTOR)
 
@@ -365,7 +350,7 @@ def test_a_call_back_that_waits_can_be_cancelled_once(anna: Agent, switch: Recor
         callbacks.cancel(callback, ACTOR)
 
 
-def test_an_agent_of_another_queue_is_not_rung(anna: Agent, switch: RecordingSwitch) -> None:
+def test_an_agent_of_another_queue_is_not_rung(anna, switch):
     callback = CallBackFactory()
     distribute()
     assert CallBack.objects.get().state == "waiting"

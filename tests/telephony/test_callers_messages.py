@@ -18,12 +18,12 @@ def left(queue: Queue, **recording: object) -> CallerMessage:
 
 
 @pytest.fixture
-def queue() -> Queue:
+def queue():
     queue: Queue = QueueFactory(name="Hotline", voicemail_ticket_queue_id=TicketQueueFactory(name="Messages").pk)
     return queue
 
 
-def test_a_stored_message_opens_one_ticket_with_a_link_to_its_call(queue: Queue, settings) -> None:
+def test_a_stored_message_opens_one_ticket_with_a_link_to_its_call(queue, settings):
     settings.PUBLIC_URL = "https://cc.example"
     message = left(queue, state="ready", seconds=9)
     recordings.open_tickets()
@@ -41,7 +41,7 @@ def test_a_stored_message_opens_one_ticket_with_a_link_to_its_call(queue: Queue,
     ("recording", "tickets", "is_due"),
     [({"state": "fetching"}, 0, True), ({"state": "ready", "seconds": 1}, 0, False), ({"state": "failed"}, 1, False)],
 )
-def test_a_message_waits_for_its_recording_and_silence_is_none(recording, tickets, is_due, queue: Queue) -> None:
+def test_a_message_waits_for_its_recording_and_silence_is_none(recording, tickets, is_due, queue):
     message = left(queue, **recording)
     recordings.open_tickets()
     message.refresh_from_db()
@@ -49,14 +49,14 @@ def test_a_message_waits_for_its_recording_and_silence_is_none(recording, ticket
     assert (Ticket.objects.count(), message.is_due) == (tickets, is_due)
 
 
-def test_a_queue_without_tickets_opens_none(queue: Queue) -> None:
+def test_a_queue_without_tickets_opens_none(queue):
     left(QueueFactory(), state="ready", seconds=9)
     recordings.open_tickets()
 
     assert not Ticket.objects.exists()
 
 
-def test_the_ticket_goes_to_the_first_queue_if_the_chosen_one_is_not_active(queue: Queue) -> None:
+def test_the_ticket_goes_to_the_first_queue_if_the_chosen_one_is_not_active(queue):
     TicketQueueFactory(name="Others")
     type(TicketQueueFactory()).objects.filter(name="Messages").update(is_active=False)
     left(queue, state="ready", seconds=9)

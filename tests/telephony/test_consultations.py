@@ -10,7 +10,7 @@ from telephony.calls import commands, line_events, placement, reconciliation, sw
 from telephony.models import Agent, AgentState, CallCommand, Connection, Consultation, Leg
 from telephony.switch.base import Channel, Ended, Up
 from telephony.verbs import connections
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.reports.asking import ask as ask_report
 from tests.reports.asking import refresh
 from tests.telephony.callers import (
@@ -26,7 +26,6 @@ from tests.telephony.callers import (
     state,
     talk_out,
 )
-from tests.telephony.conftest import Clock
 from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import AgentLineFactory, QueueFactory
 from tests.telephony.test_talk_times import DAY, outbound, talks
@@ -37,12 +36,12 @@ A, CUSTOMER, B = 1, 2, 3
 
 
 @pytest.fixture
-def talking(agent: Agent, switch: RecordingSwitch) -> Connection:
+def talking(agent, switch):
     return talk_out()
 
 
 @pytest.fixture
-def zoe(clock: Clock) -> Agent:
+def zoe(clock):
     return free_agent("zoe", "109")
 
 
@@ -78,9 +77,7 @@ def situation(call: Connection) -> tuple[str, bool, str | None]:
     return call.state, call.is_on_hold, call.agent.login if call.agent else None
 
 
-def test_the_customer_hears_music_while_both_talk_then_all_talk(
-    talking: Connection, zoe: Agent, switch: RecordingSwitch
-) -> None:
+def test_the_customer_hears_music_while_both_talk_then_all_talk(talking, zoe, switch):
     a, customer, b = (channel(talking, number) for number in (A, CUSTOMER, B))
     bridge = f"callcentre-{talking.pk}"
 
@@ -99,7 +96,7 @@ def test_the_customer_hears_music_while_both_talk_then_all_talk(
     assert state(zoe) == "talking"
 
 
-def test_only_talks_with_the_customer_are_recorded(talking: Connection, zoe: Agent) -> None:
+def test_only_talks_with_the_customer_are_recorded(talking, zoe):
     consult(talking)
     up(talking)
     tell(talking, Kind.JOIN)
@@ -107,7 +104,7 @@ def test_only_talks_with_the_customer_are_recorded(talking: Connection, zoe: Age
     assert set(talking.recordings.values_list("name", flat=True)) == {talking.uid, f"{talking.uid}-2"}
 
 
-def test_the_agent_returns_to_the_customer(talking: Connection, zoe: Agent, switch: RecordingSwitch) -> None:
+def test_the_agent_returns_to_the_customer(talking, zoe, switch):
     consult(talking)
     up(talking)
     told(switch)
@@ -125,9 +122,7 @@ def test_the_agent_returns_to_the_customer(talking: Connection, zoe: Agent, swit
 
 
 @pytest.mark.parametrize("is_joined", [False, True])
-def test_the_colleague_keeps_the_customer(
-    talking: Connection, agent: Agent, zoe: Agent, switch: RecordingSwitch, is_joined: bool
-) -> None:
+def test_the_colleague_keeps_the_customer(talking, agent, zoe, switch, is_joined):
     consult(talking)
     up(talking)
     if is_joined:
@@ -140,9 +135,7 @@ def test_the_colleague_keeps_the_customer(
     assert fresh(talking).state == "ended"
 
 
-def test_an_agent_who_hands_over_while_the_phone_rings_has_transferred(
-    talking: Connection, agent: Agent, zoe: Agent
-) -> None:
+def test_an_agent_who_hands_over_while_the_phone_rings_has_transferred(talking, agent, zoe):
     consult(talking)
     tell(talking, Kind.HAND_OVER)
     waiting = situation(talking)
@@ -153,9 +146,7 @@ def test_an_agent_who_hands_over_while_the_phone_rings_has_transferred(
 
 
 @pytest.mark.parametrize("cause", [17, 19, 21, 44])
-def test_a_colleague_who_does_not_pick_up_returns_the_customer_to_the_agent(
-    talking: Connection, zoe: Agent, cause: int
-) -> None:
+def test_a_colleague_who_does_not_pick_up_returns_the_customer_to_the_agent(talking, zoe, cause):
     consult(talking)
     hang_up(talking, B, cause=cause)
 
@@ -164,7 +155,7 @@ def test_a_colleague_who_does_not_pick_up_returns_the_customer_to_the_agent(
     assert (bool(row.cause_text), row.ended_at is None, row.up_at) == (True, False, None)
 
 
-def test_who_leaves_first(talking: Connection, zoe: Agent) -> None:
+def test_who_leaves_first(talking, zoe):
     consult(talking)
     up(talking)
     hang_up(talking, B)
@@ -184,7 +175,7 @@ def test_who_leaves_first(talking: Connection, zoe: Agent) -> None:
 
 
 @pytest.mark.parametrize("stage", ["rings", "apart", "joined"])
-def test_the_end_of_the_customer_ends_it_for_all(talking: Connection, agent: Agent, zoe: Agent, stage: str) -> None:
+def test_the_end_of_the_customer_ends_it_for_all(talking, agent, zoe, stage):
     consult(talking)
     if stage != "rings":
         up(talking)
@@ -198,9 +189,7 @@ def test_the_end_of_the_customer_ends_it_for_all(talking: Connection, agent: Age
 
 
 @pytest.mark.parametrize("is_agent_first", [True, False])
-def test_the_talk_of_each_in_an_outbound_call(
-    clock: Clock, zoe: Agent, switch: RecordingSwitch, api: ApiClient, is_agent_first: bool
-) -> None:
+def test_the_talk_of_each_in_an_outbound_call(clock, zoe, switch, api, is_agent_first):
     free_agent()
     call = connections.call(ACTOR, sip="101", phone_number="+48225550107")
     placement.place(call.pk)
@@ -223,9 +212,7 @@ def test_the_talk_of_each_in_an_outbound_call(
     assert [(to - since).seconds for since, to in spans if to] == [32]
 
 
-def test_the_talk_of_each_in_an_inbound_call(
-    clock: Clock, anna: Agent, zoe: Agent, switch: RecordingSwitch, api: ApiClient
-) -> None:
+def test_the_talk_of_each_in_an_inbound_call(clock, anna, zoe, switch, api):
     call = call_in()
     distribute()
     switch_events.handle(Up(call.legs.get(role="agent").channel_id, clock.later(3)))
@@ -249,7 +236,7 @@ def test_the_talk_of_each_in_an_inbound_call(
     assert state(zoe) == "wrap_up"
 
 
-def test_a_queue_is_consulted_agent_by_agent(talking: Connection, switch: RecordingSwitch) -> None:
+def test_a_queue_is_consulted_agent_by_agent(talking, switch):
     support = QueueFactory()
     first, second = member(support, "bert", "102", minutes_free=9), member(support, "cora", "103")
     consult(talking, queue_id=support.pk)
@@ -265,9 +252,7 @@ def test_a_queue_is_consulted_agent_by_agent(talking: Connection, switch: Record
     assert refused.value.code == ErrorCode.NO_AGENT_READY
 
 
-def test_a_number_outside_is_consulted_and_keeps_the_customer(
-    talking: Connection, agent: Agent, switch: RecordingSwitch
-) -> None:
+def test_a_number_outside_is_consulted_and_keeps_the_customer(talking, agent, switch):
     consult(talking, number="+48225550199")
     up(talking)
     tell(talking, Kind.HAND_OVER)
@@ -278,7 +263,7 @@ def test_a_number_outside_is_consulted_and_keeps_the_customer(
     assert (kept[:2], over.state, over.hung_up_by, state(agent)) == (("talking", False), "ended", "target", "free")
 
 
-def test_hold_in_a_conference_is_a_talk_apart(talking: Connection, zoe: Agent, switch: RecordingSwitch) -> None:
+def test_hold_in_a_conference_is_a_talk_apart(talking, zoe, switch):
     consult(talking)
     up(talking)
     tell(talking, Kind.JOIN)
@@ -290,7 +275,7 @@ def test_hold_in_a_conference_is_a_talk_apart(talking: Connection, zoe: Agent, s
     assert told(switch) == [("destroy_bridge", bridge), ("play_music", customer, "default"), ("join", bridge, a, b)]
 
 
-def test_what_is_refused(talking: Connection, zoe: Agent, switch: RecordingSwitch) -> None:
+def test_what_is_refused(talking, zoe, switch):
     def refusal(kind: str, **target: Any) -> ErrorCode | None:
         try:
             consult(talking, **target) if kind == Kind.CONSULT else tell(talking, kind)
@@ -307,7 +292,7 @@ def test_what_is_refused(talking: Connection, zoe: Agent, switch: RecordingSwitc
     assert [command.error for command in CallCommand.objects.all()] == [""]
 
 
-def test_a_transfer_ends_a_consultation(talking: Connection, zoe: Agent, switch: RecordingSwitch) -> None:
+def test_a_transfer_ends_a_consultation(talking, zoe, switch):
     support = QueueFactory()
     consult(talking)
     up(talking)
@@ -318,9 +303,7 @@ def test_a_transfer_ends_a_consultation(talking: Connection, zoe: Agent, switch:
     assert Consultation.objects.get().ended_at is not None
 
 
-def test_a_lost_phone_in_the_browser_waits_for_its_window_and_the_colleague_leaves(
-    talking: Connection, agent: Agent, zoe: Agent, switch: RecordingSwitch
-) -> None:
+def test_a_lost_phone_in_the_browser_waits_for_its_window_and_the_colleague_leaves(talking, agent, zoe, switch):
     Agent.objects.filter(pk=agent.pk).update(uses_browser_phone=True)
     consult(talking)
     up(talking)
@@ -330,7 +313,7 @@ def test_a_lost_phone_in_the_browser_waits_for_its_window_and_the_colleague_leav
     assert (call.state, call.agent_lost_at is None, state(zoe)) == ("talking", False, "free")
 
 
-def test_the_note_is_seen_before_and_during_the_call(talking: Connection, zoe: Agent, api: ApiClient) -> None:
+def test_the_note_is_seen_before_and_during_the_call(talking, zoe, api):
     consult(talking, note="Wants a refund")
     before = api.get(f"/api/connections/{talking.uid}").json()
     up(talking)
@@ -343,7 +326,7 @@ def test_the_note_is_seen_before_and_during_the_call(talking: Connection, zoe: A
     assert actions().count("AGENT_RINGING") == 2
 
 
-def test_standing_lines_take_part(agent: Agent, zoe: Agent, switch: RecordingSwitch) -> None:
+def test_standing_lines_take_part(agent, zoe, switch):
     Agent.objects.filter(pk=zoe.pk).update(has_line=True)
     line = AgentLineFactory(agent=zoe, state="up")
     call = talk_out()
@@ -365,9 +348,7 @@ def test_standing_lines_take_part(agent: Agent, zoe: Agent, switch: RecordingSwi
 
 
 @pytest.mark.parametrize("is_up", [False, True])
-def test_a_listener_that_was_killed_is_followed_by_one_that_goes_on(
-    talking: Connection, zoe: Agent, switch: RecordingSwitch, is_up: bool
-) -> None:
+def test_a_listener_that_was_killed_is_followed_by_one_that_goes_on(talking, zoe, switch, is_up):
     consult(talking)
     if is_up:
         up(talking)
@@ -383,7 +364,7 @@ def test_a_listener_that_was_killed_is_followed_by_one_that_goes_on(
     ]
 
 
-def test_a_switch_that_was_restarted_has_ended_it(talking: Connection, agent: Agent, zoe: Agent) -> None:
+def test_a_switch_that_was_restarted_has_ended_it(talking, agent, zoe):
     consult(talking)
     up(talking)
     repair()
@@ -392,9 +373,7 @@ def test_a_switch_that_was_restarted_has_ended_it(talking: Connection, agent: Ag
     assert Consultation.objects.filter(ended_at=None).count() == 0
 
 
-def test_an_agent_who_is_lost_leaves_the_customer_to_the_colleague(
-    talking: Connection, zoe: Agent, switch: RecordingSwitch
-) -> None:
+def test_an_agent_who_is_lost_leaves_the_customer_to_the_colleague(talking, zoe, switch):
     consult(talking)
     up(talking)
     tell(talking, Kind.JOIN)

@@ -1,6 +1,5 @@
 """Deletion of recordings: here, at the switch, and the words that were made of them."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,7 +40,7 @@ def removed(recording: Recording) -> Deletion:
     return deletion
 
 
-def test_a_recording_goes_with_its_file_and_its_words_and_stays_known(tmp_path: Path) -> None:
+def test_a_recording_goes_with_its_file_and_its_words_and_stays_known(tmp_path):
     recording = a_recording()
     TranscriptionFactory(connection=recording.connection, finished=True)
 
@@ -53,7 +52,7 @@ def test_a_recording_goes_with_its_file_and_its_words_and_stays_known(tmp_path: 
     assert not any(path.is_file() for path in tmp_path.rglob("*"))
 
 
-def test_other_recordings_of_the_call_stay() -> None:
+def test_other_recordings_of_the_call_stay():
     first = a_recording()
     second = a_recording(first.connection, name=f"{first.name}-2")
 
@@ -65,7 +64,7 @@ def test_other_recordings_of_the_call_stay() -> None:
 
 
 @pytest.mark.parametrize(("folder", "is_asked"), [("", True), ("/srv/recordings", False)])
-def test_the_switch_removes_its_copy_unless_the_folder_is_its_own(settings: Any, folder: str, is_asked: bool) -> None:
+def test_the_switch_removes_its_copy_unless_the_folder_is_its_own(settings, folder, is_asked):
     settings.RECORDINGS_FOLDER = folder
     recording = a_recording()
     says_so = "The file in RECORDINGS_FOLDER stays: the folder belongs to the switch."
@@ -76,9 +75,7 @@ def test_the_switch_removes_its_copy_unless_the_folder_is_its_own(settings: Any,
     assert Recording.objects.leaving(timezone.now()).exists() is is_asked
 
 
-def test_a_recording_being_fetched_leaves_no_file(
-    monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
-) -> None:
+def test_a_recording_being_fetched_leaves_no_file(monkeypatch, settings, tmp_path):
     """The deletion comes between the last look at the row and its result."""
     settings.RECORDINGS_FOLDER = "/srv/recordings"
     recording = RecordingFactory(fetching=True)
@@ -98,7 +95,7 @@ def test_a_recording_being_fetched_leaves_no_file(
     assert FileRemoval.objects.get().path == recording.path
 
 
-def test_a_recording_that_failed_is_not_fetched_again_once_it_was_deleted() -> None:
+def test_a_recording_that_failed_is_not_fetched_again_once_it_was_deleted():
     recording = RecordingFactory(state="failed", error="the switch could not record")
 
     removed(recording)
@@ -106,21 +103,21 @@ def test_a_recording_that_failed_is_not_fetched_again_once_it_was_deleted() -> N
     assert (recording.state, recording.error, recordings.fetch_again(recording, ACTOR)) == ("removed", "", False)
 
 
-def test_a_recording_that_is_gone_already_is_refused() -> None:
+def test_a_recording_that_is_gone_already_is_refused():
     recording = RecordingFactory(state="removed")
 
     with pytest.raises(Conflict):
         removed(recording)
 
 
-def test_the_page_asks_a_fixed_number_of_questions() -> None:
+def test_the_page_asks_a_fixed_number_of_questions():
     recording = RecordingFactory(ready=True)
 
     with few_statements(2):
         consequences_of("recording", recording)
 
 
-def test_fields_of_stored_events_are_blanked_and_none_is_added() -> None:
+def test_fields_of_stored_events_are_blanked_and_none_is_added():
     for subject in ("call:1", "call:2"):
         outbox.record(EventType.AGENT_RINGING, subject, {"source_number": "+48225559876", "queue_id": 3})
     outbox.record(EventType.RECORDING_READY, "call:1", {"filename": "1.wav"})

@@ -1,7 +1,6 @@
 """The demonstration: something of everything for every agent, once, the same every time."""
 
 from collections import Counter
-from collections.abc import Iterator
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 import pytest
 from django.db.models import F
 from django.utils import timezone
-from pytest_django import DjangoDbBlocker
 
 from callcentre.demonstration import data, switchboard
 from callcentre.demonstration.calls import Month
@@ -27,7 +25,7 @@ from telephony.models import (
     Transfer,
 )
 from telephony.transcription.attempt import run
-from tests.conftest import ApiClient, kept_for_all
+from tests.conftest import kept_for_all
 
 pytestmark = pytest.mark.django_db
 
@@ -35,12 +33,12 @@ AGENTS = [f"agent{number}" for number in range(1, 6)]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _seeded(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+def _seeded(django_db_setup, django_db_blocker):
     with kept_for_all(django_db_blocker, switchboard.seed):
         yield
 
 
-def test_every_agent_has_something_of_everything() -> None:
+def test_every_agent_has_something_of_everything():
     agents = Agent.objects.order_by("login")
 
     assert [agent.login for agent in agents] == AGENTS
@@ -58,7 +56,7 @@ def assert_has_something_of_everything(agent: Agent) -> None:
     assert set(outbound.values_list("disposition", flat=True)) == {"ANSWERED", "BUSY", "NO ANSWER", "FAILED"}
 
 
-def test_a_second_time_adds_nothing() -> None:
+def test_a_second_time_adds_nothing():
     def counts() -> list[int]:
         models: list[Any] = [Agent, Queue, Connection, Leg, Offer, Transfer, AgentSession, AgentState, Transcription]
         return [model.objects.count() for model in models]
@@ -70,7 +68,7 @@ def test_a_second_time_adds_nothing() -> None:
 
 
 @pytest.mark.slow("makes the demonstration")
-def test_it_is_the_same_every_time() -> None:
+def test_it_is_the_same_every_time():
     def calls() -> list[tuple[Any, ...]]:
         shifts = data("switchboard")["shifts"]
         month = Month(Queue.objects.get(), list(Agent.objects.order_by("login")), list(Pause.objects.all()), shifts)
@@ -80,7 +78,7 @@ def test_it_is_the_same_every_time() -> None:
     assert calls() == calls()
 
 
-def test_all_of_it_is_over_and_of_the_last_thirty_days() -> None:
+def test_all_of_it_is_over_and_of_the_last_thirty_days():
     today = timezone.localdate()
 
     assert not Connection.objects.open().exists()
@@ -89,7 +87,7 @@ def test_all_of_it_is_over_and_of_the_last_thirty_days() -> None:
     assert days == {today - timedelta(days=back) for back in range(1, 31)}
 
 
-def test_some_callers_gave_up_and_some_calls_went_on_to_a_second_agent() -> None:
+def test_some_callers_gave_up_and_some_calls_went_on_to_a_second_agent():
     given_up = Connection.objects.filter(direction="INBOUND", disposition="NO ANSWER")
     second = Offer.objects.filter(
         outcome="answered", connection__agent=F("agent"), offered_at__gt=F("connection__created_at")
@@ -100,7 +98,7 @@ def test_some_callers_gave_up_and_some_calls_went_on_to_a_second_agent() -> None
     assert second.filter(connection__offers__outcome="not_answered").exists()
 
 
-def test_states_fill_sessions_without_a_gap() -> None:
+def test_states_fill_sessions_without_a_gap():
     for session in AgentSession.objects.all():
         within = session.agent.states.filter(started_at__gte=session.started_at, ended_at__lte=session.ended_at)
         spans = sorted(within.values_list("started_at", "ended_at"))
@@ -115,7 +113,7 @@ def test_states_fill_sessions_without_a_gap() -> None:
 ALL = "includeSummary=true&includeSentiment=true&includeEvaluatedCriteria=true&includeTalkListenSilenceRatio=true"
 
 
-def test_the_hotline_has_two_active_groups_one_of_them_empty(api: ApiClient) -> None:
+def test_the_hotline_has_two_active_groups_one_of_them_empty(api):
     queue = Queue.objects.get(name="Hotline")
 
     answer = api.get(f"/api/queues/{queue.pk}/topics").json()
@@ -127,14 +125,14 @@ def test_the_hotline_has_two_active_groups_one_of_them_empty(api: ApiClient) -> 
     assert {field["type"] for field in answer["custom_fields"]} == {"TEXT", "LONG_TEXT"}
 
 
-def test_a_shortcut_leads_to_the_queue_and_another_to_a_number_each_with_its_icon(api: ApiClient) -> None:
+def test_a_shortcut_leads_to_the_queue_and_another_to_a_number_each_with_its_icon(api):
     shortcuts = api.get("/api/system/transfer_shortcuts").json()
 
     assert [(bool(one["queue"]), bool(one["number"])) for one in shortcuts] == [(True, False), (False, True)]
     assert all(one["icon"].startswith("iVBORw0KGgo") for one in shortcuts)
 
 
-def test_there_is_a_transcription_in_each_state_and_one_connection_with_a_topic(api: ApiClient) -> None:
+def test_there_is_a_transcription_in_each_state_and_one_connection_with_a_topic(api):
     found = {transcription.status: transcription.connection for transcription in Transcription.objects.all()}
 
     answers = {status: api.get(f"/api/connections/{call.uid}/transcription?{ALL}") for status, call in found.items()}
@@ -150,7 +148,7 @@ def test_there_is_a_transcription_in_each_state_and_one_connection_with_a_topic(
     assert topic["custom_fields"][0]["value"] == "815/2026"
 
 
-def test_the_states_stay_as_they_are_while_the_service_runs(settings: Any) -> None:
+def test_the_states_stay_as_they_are_while_the_service_runs(settings):
     before = Counter(Transcription.objects.values_list("status", flat=True))
 
     recording_files.sweep(timezone.now() + timedelta(days=30))

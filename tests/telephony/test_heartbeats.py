@@ -13,7 +13,7 @@ from telephony.current_states import current_states
 from telephony.models import Agent, AgentSession, AgentState, Pause
 from telephony.verbs import presence
 from tests.backoffice import superuser
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.desk.agents import Desk, desk_of
 from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory, PauseFactory
 from tests.telephony.ledgers import assert_consistent, at, sessions, states, told
@@ -22,12 +22,12 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
 @pytest.fixture(autouse=True)
-def limits(settings: Any) -> None:
+def limits(settings):
     settings.AGENT_SILENT, settings.AGENT_GONE = timedelta(seconds=100), timedelta(seconds=1000)
 
 
 @pytest.fixture
-def agent() -> Agent:
+def agent():
     """An agent who logged in at 0, and whose only heartbeat was at 10."""
     agent: Agent = AgentFactory(login="anna")
     presence.log_in(agent, ACTOR, at(0))
@@ -35,7 +35,7 @@ def agent() -> Agent:
     return agent
 
 
-def test_a_silent_agent_is_paused_then_logged_out_with_the_reason(agent: Agent) -> None:
+def test_a_silent_agent_is_paused_then_logged_out_with_the_reason(agent):
     presence.end_silence(at(109))
     assert states(agent) == [("free", 0, None)]
 
@@ -54,7 +54,7 @@ def test_a_silent_agent_is_paused_then_logged_out_with_the_reason(agent: Agent) 
     assert_consistent(agent)
 
 
-def test_an_agent_without_heartbeats_stays_whatever_happens() -> None:
+def test_an_agent_without_heartbeats_stays_whatever_happens():
     agent = AgentFactory()
     presence.log_in(agent, ACTOR, at(0))
     presence.hear(agent.pk, at(10), begins=False)
@@ -64,7 +64,7 @@ def test_an_agent_without_heartbeats_stays_whatever_happens() -> None:
     assert states(agent) == [("free", 0, None)]
 
 
-def test_heartbeats_of_the_session_before_do_not_count(agent: Agent) -> None:
+def test_heartbeats_of_the_session_before_do_not_count(agent):
     presence.log_out(agent, ACTOR, at(20))
     presence.log_in(agent, ACTOR, at(30))
 
@@ -74,7 +74,7 @@ def test_heartbeats_of_the_session_before_do_not_count(agent: Agent) -> None:
     assert states(agent)[-1] == ("free", 30, None)
 
 
-def test_a_heartbeat_ends_the_pause_of_a_silence_and_no_other(agent: Agent) -> None:
+def test_a_heartbeat_ends_the_pause_of_a_silence_and_no_other(agent):
     presence.end_silence(at(120))
     presence.hear(agent.pk, at(130), begins=False)
     presence.pause(agent, ACTOR, PauseFactory(name="Lunch").pk, at=at(140))
@@ -84,7 +84,7 @@ def test_a_heartbeat_ends_the_pause_of_a_silence_and_no_other(agent: Agent) -> N
     assert states(agent) == [("free", 0, 110), ("No contact", 110, 130), ("free", 130, 140), ("Lunch", 140, None)]
 
 
-def test_a_silent_agent_is_logged_out_from_a_pause_of_the_own_too(agent: Agent) -> None:
+def test_a_silent_agent_is_logged_out_from_a_pause_of_the_own_too(agent):
     presence.pause(agent, ACTOR, PauseFactory(name="Lunch").pk, at=at(20))
 
     presence.end_silence(at(2000))
@@ -93,7 +93,7 @@ def test_a_silent_agent_is_logged_out_from_a_pause_of_the_own_too(agent: Agent) 
     assert sessions(agent) == [(0, 1010)]
 
 
-def test_a_call_and_its_wrap_up_are_left_alone_and_the_rule_holds_after_them(agent: Agent) -> None:
+def test_a_call_and_its_wrap_up_are_left_alone_and_the_rule_holds_after_them(agent):
     call = ConnectionFactory(talking=True, agent=agent)
     presence.ring(agent, call, at(50))
     presence.end_silence(at(150))
@@ -108,7 +108,7 @@ def test_a_call_and_its_wrap_up_are_left_alone_and_the_rule_holds_after_them(age
     assert states(agent) == [*kinds, ("No contact", 320, None)]
 
 
-def test_an_agent_who_paused_in_a_call_is_not_logged_out_before_its_end(agent: Agent) -> None:
+def test_an_agent_who_paused_in_a_call_is_not_logged_out_before_its_end(agent):
     leg = LegFactory(agent=agent, role="agent", state="up", connection=ConnectionFactory(talking=True, agent=agent))
     presence.pause(agent, ACTOR, PauseFactory().pk, at=at(20))
     presence.end_silence(at(3000))
@@ -123,7 +123,7 @@ def test_an_agent_who_paused_in_a_call_is_not_logged_out_before_its_end(agent: A
 @pytest.mark.parametrize(
     ("name", "last"), [("AGENT_SILENT", ("free", 0, 1010)), ("AGENT_GONE", ("No contact", 110, None))]
 )
-def test_a_limit_of_zero_is_off(name: str, last: Any, agent: Agent, settings: Any) -> None:
+def test_a_limit_of_zero_is_off(name, last, agent, settings):
     setattr(settings, name, timedelta())
 
     for second in (500, 9000):
@@ -132,7 +132,7 @@ def test_a_limit_of_zero_is_off(name: str, last: Any, agent: Agent, settings: An
     assert states(agent)[-1] == last
 
 
-def test_heartbeats_are_stored_every_five_seconds_at_most_also_if_the_clock_is_set_back(agent: Agent) -> None:
+def test_heartbeats_are_stored_every_five_seconds_at_most_also_if_the_clock_is_set_back(agent):
     stored = []
     for second in (11, 15, 16, 17, 3):
         presence.hear(agent.pk, at(second))
@@ -141,7 +141,7 @@ def test_heartbeats_are_stored_every_five_seconds_at_most_also_if_the_clock_is_s
     assert stored == [at(10), at(10), at(16), at(16), at(3)]
 
 
-def test_nobody_chooses_the_pause_of_a_silence(agent: Agent) -> None:
+def test_nobody_chooses_the_pause_of_a_silence(agent):
     mine = PauseFactory(name="No contact")
     presence.end_silence(at(120))
     pause = Pause.objects.get()
@@ -156,7 +156,7 @@ def test_nobody_chooses_the_pause_of_a_silence(agent: Agent) -> None:
     assert (pause.name, pause.is_active) == ("Away", False)
 
 
-def test_a_program_sends_heartbeats_as_long_as_its_agent_is_logged_in(api: ApiClient) -> None:
+def test_a_program_sends_heartbeats_as_long_as_its_agent_is_logged_in(api):
     agent = AgentFactory(login="anna")
     assert api.post("/api/agents/anna/heartbeat").json()["errors"][0]["code"] == ErrorCode.AGENT_NOT_LOGGED_IN.number
 
@@ -166,7 +166,7 @@ def test_a_program_sends_heartbeats_as_long_as_its_agent_is_logged_in(api: ApiCl
     assert AgentSession.objects.get().heard_at is not None
 
 
-def test_the_desk_begins_heartbeats_other_pages_go_on_and_an_agent_who_is_back_is_ready() -> None:
+def test_the_desk_begins_heartbeats_other_pages_go_on_and_an_agent_who_is_back_is_ready():
     with time_machine.travel(at(0), tick=False) as clock:
         desk: Desk = desk_of()
         desk.get("/admin/desk/incoming")
@@ -180,7 +180,7 @@ def test_the_desk_begins_heartbeats_other_pages_go_on_and_an_agent_who_is_back_i
     assert states(desk.agent) == [("free", 0, 100), ("No contact", 100, 210), ("free", 210, None)]
 
 
-def test_after_its_start_the_listener_lets_the_desks_come_back_first(monkeypatch: Any) -> None:
+def test_after_its_start_the_listener_lets_the_desks_come_back_first(monkeypatch):
     swept: list[Any] = []
     monkeypatch.setattr(presence, "end_silence", swept.append)
     leading = listener.Listener()

@@ -14,5 +14,5 @@ pytestmark = [
 ]
 
 
-def test_asterisk_and_rows_agree_after_kills_under_load() -> None:
+def test_asterisk_and_rows_agree_after_kills_under_load():
     subprocess.run([sys.executable, "-m", "benchmarks.load"], cwd=ROOT, check=True)

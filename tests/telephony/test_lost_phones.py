@@ -17,7 +17,7 @@ from telephony.calls import (
     switch_events,
 )
 from telephony.calls.legs import NO_MEDIA
-from telephony.models import Agent, AgentLine, BrowserPhone, Connection, Queue
+from telephony.models import Agent, AgentLine, BrowserPhone, Connection
 from telephony.switch.base import Channel, Ended, PhoneChanged, Unregistered, Up
 from telephony.verbs import connections, presence
 from tests.conftest import ACTOR
@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 
 @pytest.fixture
-def anna(anna: Agent) -> Agent:
+def anna(anna):
     Agent.objects.update(uses_browser_phone=True)
     anna.refresh_from_db()
     browser_phones.open_phone(anna)
@@ -37,7 +37,7 @@ def anna(anna: Agent) -> Agent:
 
 
 @pytest.fixture
-def talk(anna: Agent, switch: RecordingSwitch) -> Connection:
+def talk(anna, switch):
     """A caller of the queue, who has talked with Anna for a minute."""
     return heard_for_a_minute(talk_in(), switch)
 
@@ -83,7 +83,7 @@ def told(switch: RecordingSwitch) -> list[str]:
 
 
 @pytest.mark.parametrize("direction", ["in", "out", "transferred"])
-def test_the_agent_talks_on_after_a_reload(direction: str, anna: Agent, switch: RecordingSwitch) -> None:
+def test_the_agent_talks_on_after_a_reload(direction, anna, switch):
     call = heard_for_a_minute(talk_in() if direction != "out" else talk_out(), switch)
     if direction == "transferred":
         ask(call, "transfer", number="101")
@@ -110,9 +110,7 @@ def test_the_agent_talks_on_after_a_reload(direction: str, anna: Agent, switch: 
     assert (fresh(call).disposition, fresh(call).hung_up_by) == ("ANSWERED", "agent")
 
 
-def test_a_caller_whose_agent_does_not_come_back_waits_in_the_queue_again(
-    talk: Connection, anna: Agent, queue: Queue, switch: RecordingSwitch
-) -> None:
+def test_a_caller_whose_agent_does_not_come_back_waits_in_the_queue_again(talk, anna, queue, switch):
     window_goes()
     go_on(8)
     assert (fresh(talk).state, state(anna)) == ("talking", "talking")
@@ -125,7 +123,7 @@ def test_a_caller_whose_agent_does_not_come_back_waits_in_the_queue_again(
     assert told(switch) == ["destroy_bridge", "play_music"]
 
 
-def test_another_call_ends_without_its_agent(anna: Agent, switch: RecordingSwitch) -> None:
+def test_another_call_ends_without_its_agent(anna, switch):
     call = heard_for_a_minute(talk_out(), switch)
     switch_events.handle(Ended(agent_channel(call), timezone.now(), NO_MEDIA))
     go_on(10)
@@ -134,9 +132,7 @@ def test_another_call_ends_without_its_agent(anna: Agent, switch: RecordingSwitc
     assert state(anna) == "free"
 
 
-def test_a_phone_that_stays_registered_is_rung_at_once_and_again(
-    talk: Connection, anna: Agent, switch: RecordingSwitch
-) -> None:
+def test_a_phone_that_stays_registered_is_rung_at_once_and_again(talk, anna, switch):
     # Only the packets stopped.
     switch_events.handle(Ended(agent_channel(talk), timezone.now(), NO_MEDIA))
     go_on()
@@ -157,7 +153,7 @@ def test_a_phone_that_stays_registered_is_rung_at_once_and_again(
     assert (fresh(talk).state, told(switch)) == ("waiting", ["hang_up"])
 
 
-def test_the_phone_of_a_standing_line_comes_back_too(anna: Agent, switch: RecordingSwitch) -> None:
+def test_the_phone_of_a_standing_line_comes_back_too(anna, switch):
     Agent.objects.update(has_line=True)
     anna.refresh_from_db()
     lines.ask_for_line(anna, ACTOR)
@@ -184,7 +180,7 @@ def test_the_phone_of_a_standing_line_comes_back_too(anna: Agent, switch: Record
     assert (fresh(call).state, fresh(call).agent_lost_at) == ("talking", None)
 
 
-def test_a_customer_on_hold_stays_on_hold(talk: Connection, anna: Agent, switch: RecordingSwitch) -> None:
+def test_a_customer_on_hold_stays_on_hold(talk, anna, switch):
     ask(talk, "hold")
     told(switch)
     window_goes()
@@ -201,7 +197,7 @@ def test_a_customer_on_hold_stays_on_hold(talk: Connection, anna: Agent, switch:
 
 
 @pytest.mark.parametrize("way", ["customer", "hang_up", "transfer"])
-def test_the_call_can_end_and_move_while_it_waits(way: str, talk: Connection, anna: Agent, queue: Queue) -> None:
+def test_the_call_can_end_and_move_while_it_waits(way, talk, anna, queue):
     window_goes()
     if way == "customer":
         give_up(talk)
@@ -215,14 +211,14 @@ def test_the_call_can_end_and_move_while_it_waits(way: str, talk: Connection, an
     assert state(anna) in ("wrap_up", "free")
 
 
-def test_no_other_call_of_the_agent_is_placed_meanwhile(talk: Connection, anna: Agent) -> None:
+def test_no_other_call_of_the_agent_is_placed_meanwhile(talk, anna):
     window_goes()
     second = connections.call(ACTOR, sip="101", phone_number="+48225550199")
     placement.place(second.pk)
     assert fresh(second).state == "queued"
 
 
-def test_another_phone_and_another_cause_end_the_call(talk: Connection, anna: Agent) -> None:
+def test_another_phone_and_another_cause_end_the_call(talk, anna):
     Agent.objects.update(uses_browser_phone=False)
     switch_events.handle(Unregistered("101", timezone.now()))
     assert fresh(talk).agent_lost_at is None
@@ -230,7 +226,7 @@ def test_another_phone_and_another_cause_end_the_call(talk: Connection, anna: Ag
     assert fresh(talk).state == "ended"
 
 
-def test_the_next_listener_repeats_the_music(talk: Connection, switch: RecordingSwitch) -> None:
+def test_the_next_listener_repeats_the_music(talk, switch):
     window_goes()
     told(switch)
     switch.listed = [Channel("caller-1", is_up=True)]
@@ -239,7 +235,7 @@ def test_the_next_listener_repeats_the_music(talk: Connection, switch: Recording
     assert told(switch) == ["destroy_bridge", "answer", "play_music"]
 
 
-def test_an_agent_who_logs_out_does_not_come_back(talk: Connection, anna: Agent) -> None:
+def test_an_agent_who_logs_out_does_not_come_back(talk, anna):
     window_goes()
     presence.log_out(anna, ACTOR)
     browser_phones.close_unused(timezone.now())

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from telephony.calls import commands, inbound, switch_events
-from telephony.models import Agent, CallBack, Connection, MissedCaller, Queue
+from telephony.models import CallBack, Connection, MissedCaller
 from telephony.switch.base import Arrived, Ended, Missed
 from tests.backoffice import messages_of, page_of, superuser
 from tests.conftest import ACTOR
@@ -47,28 +47,28 @@ def lost() -> Connection:
 
 
 @pytest.mark.parametrize("is_manned", [True, False])
-def test_a_caller_gives_up_with_agents_or_without(is_manned: bool, request: pytest.FixtureRequest) -> None:
+def test_a_caller_gives_up_with_agents_or_without(is_manned, request):
     if is_manned:
         request.getfixturevalue("anna")
 
     assert reason_of(lost()) == ("gave_up" if is_manned else "no_agent")
 
 
-def test_the_queue_is_closed(queue: Queue) -> None:
+def test_the_queue_is_closed(queue):
     yesterday = (timezone.localtime() - timedelta(days=1)).isoweekday()
     OpeningHoursFactory(queue=queue, weekday=yesterday, opens_at=time(0), closes_at=time(0))
 
     assert reason_of(call_in()) == "closed"
 
 
-def test_a_caller_overflows_in_vain(anna: Agent, bert: Agent) -> None:
+def test_a_caller_overflows_in_vain(anna, bert):
     talk_in("other-1")
     talk_in("other-2")
 
     assert reason_of(wait_too_long(call_in("late"))) == "overflowed"
 
 
-def test_a_command_hangs_up(anna: Agent) -> None:
+def test_a_command_hangs_up(anna):
     call = call_in()
     commands.ask(ACTOR, call, "hang_up")
     carry_out_all()
@@ -76,7 +76,7 @@ def test_a_command_hangs_up(anna: Agent) -> None:
     assert reason_of(call) == "hung_up"
 
 
-def test_no_queue_has_the_number_or_there_is_no_connection() -> None:
+def test_no_queue_has_the_number_or_there_is_no_connection():
     switch_events.handle(Arrived("one", timezone.now(), CALLER, "+48225550999"))
     inbound.missed(Missed("key", "two", timezone.now(), timezone.now(), CALLER, "+48225550100"))
 
@@ -84,7 +84,7 @@ def test_no_queue_has_the_number_or_there_is_no_connection() -> None:
 
 
 @pytest.mark.parametrize("way", ["in", "out"])
-def test_a_later_talk_with_the_number_answers_its_calls_of_a_week(way: str, anna: Agent) -> None:
+def test_a_later_talk_with_the_number_answers_its_calls_of_a_week(way, anna):
     missed, other = lost(), MissedCallerFactory(connection__src="+48600700800")
     old = MissedCallerFactory(connection__src=CALLER, missed_at=timezone.now() - timedelta(days=8))
 
@@ -95,7 +95,7 @@ def test_a_later_talk_with_the_number_answers_its_calls_of_a_week(way: str, anna
     assert answers == {missed.pk: answer.pk, other.connection_id: None, old.connection_id: None}
 
 
-def test_a_call_out_that_is_not_answered_is_no_answer(anna: Agent) -> None:
+def test_a_call_out_that_is_not_answered_is_no_answer(anna):
     lost()
     call = talk_out("+48225550107")
     Connection.objects.filter(pk=call.pk).update(answered_at=None)
@@ -105,7 +105,7 @@ def test_a_call_out_that_is_not_answered_is_no_answer(anna: Agent) -> None:
     assert MissedCaller.objects.get().answered_by is None
 
 
-def test_callers_without_a_number_are_not_taken_for_one_person(anna: Agent) -> None:
+def test_callers_without_a_number_are_not_taken_for_one_person(anna):
     give_up(call_in("one", caller="anonymous"))
     answer = talk_in("two")
     Connection.objects.filter(pk=answer.pk).update(src_number="anonymous")
@@ -118,7 +118,7 @@ def test_callers_without_a_number_are_not_taken_for_one_person(anna: Agent) -> N
 
 
 @pytest.mark.usefixtures("plain_static")
-def test_the_list_shows_those_without_an_answer_and_who_tried() -> None:
+def test_the_list_shows_those_without_an_answer_and_who_tried():
     tried = MissedCallerFactory(connection__src="+48225550201", connection__wait_seconds=34)
     waits = MissedCallerFactory(connection__src="+48225550202", reason="closed")
     answered = MissedCallerFactory(connection__src="+48225550203", answered_by=ConnectionFactory())
@@ -136,7 +136,7 @@ def test_the_list_shows_those_without_an_answer_and_who_tried() -> None:
 
 
 @pytest.mark.usefixtures("plain_static")
-def test_the_action_calls_each_number_back_once() -> None:
+def test_the_action_calls_each_number_back_once():
     queue = QueueFactory()
     values: dict[str, Any] = {"connection__queue": queue, "connection__src": CALLER}
     rows = [
@@ -155,7 +155,7 @@ def test_the_action_calls_each_number_back_once() -> None:
 
 
 @pytest.mark.usefixtures("plain_static")
-def test_call_backs_are_listed_found_by_number_and_cancelled() -> None:
+def test_call_backs_are_listed_found_by_number_and_cancelled():
     waits, done = CallBackFactory(), CallBackFactory(state="ended", ended_at=timezone.now(), disposition="BUSY")
     path = reverse("admin:telephony_callback_changelist")
 

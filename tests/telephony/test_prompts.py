@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from telephony.calls import caller_steps, reconciliation, switch_events
 from telephony.calls.prompts import language_of
-from telephony.models import Agent, CallerMessage, CallerStep, Connection, Menu, Queue, Recording
+from telephony.models import CallerMessage, CallerStep, Connection, Menu, Queue, Recording
 from telephony.switch.base import Ended, KeyPressed, Played, RecordingFinished
 from tests.telephony.callers import HOTLINE, call_in, distribute, fresh, give_up, member, talk_in, wait_too_long
 from tests.telephony.doubles import RecordingSwitch
@@ -51,9 +51,7 @@ def later(call: Connection, seconds: int) -> None:
 # Prompts of a queue
 
 
-def test_a_caller_hears_greeting_and_place_then_music_then_the_place_again(
-    queue: Queue, switch: RecordingSwitch
-) -> None:
+def test_a_caller_hears_greeting_and_place_then_music_then_the_place_again(queue, switch):
     say(queue, "greeting", "place")
     call = call_in()
     end_sound(call)
@@ -68,7 +66,7 @@ def test_a_caller_hears_greeting_and_place_then_music_then_the_place_again(
     ]
 
 
-def test_the_place_is_that_among_the_callers_who_wait_longer(queue: Queue, switch: RecordingSwitch) -> None:
+def test_the_place_is_that_among_the_callers_who_wait_longer(queue, switch):
     for number in (1, 2, 5):
         say(queue, "place", number=number)
     for channel in ("one", "two", "three"):
@@ -81,7 +79,7 @@ def test_the_place_is_that_among_the_callers_who_wait_longer(queue: Queue, switc
     ]
 
 
-def test_the_wait_is_said_in_minutes_and_not_without_agents(queue: Queue, switch: RecordingSwitch) -> None:
+def test_the_wait_is_said_in_minutes_and_not_without_agents(queue, switch):
     for minutes in (0, 3, 6):
         say(queue, "wait", number=minutes)
     call_in("one")
@@ -101,9 +99,7 @@ def test_the_wait_is_said_in_minutes_and_not_without_agents(queue: Queue, switch
         ("", "greeting-de-0"),
     ],
 )
-def test_the_language_is_that_of_the_callers_country_else_of_the_queue(
-    caller: str, file: str, queue: Queue, switch: RecordingSwitch
-) -> None:
+def test_the_language_is_that_of_the_callers_country_else_of_the_queue(caller, file, queue, switch):
     Queue.objects.filter(pk=queue.pk).update(prompt_language="de")
     say(queue, "greeting")
     say(queue, "greeting", language="de")
@@ -112,11 +108,11 @@ def test_the_language_is_that_of_the_callers_country_else_of_the_queue(
     assert heard(switch)[1] == ("play", file)
 
 
-def test_a_number_without_a_country_has_no_language() -> None:
+def test_a_number_without_a_country_has_no_language():
     assert [language_of(number) for number in ("101", "+", "+48225550107")] == ["", "", "pl"]
 
 
-def test_an_agents_answer_ends_the_prompt_before_the_join(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
+def test_an_agents_answer_ends_the_prompt_before_the_join(queue, anna, switch):
     say(queue, "greeting")
     call = talk_in()
 
@@ -126,7 +122,7 @@ def test_an_agents_answer_ends_the_prompt_before_the_join(queue: Queue, anna: Ag
     assert heard(switch)[-1][0] == "join"
 
 
-def test_nothing_new_is_played_while_a_phone_rings(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
+def test_nothing_new_is_played_while_a_phone_rings(queue, anna, switch):
     say(queue, "place")
     call = call_in()
     end_sound(call)
@@ -137,7 +133,7 @@ def test_nothing_new_is_played_while_a_phone_rings(queue: Queue, anna: Agent, sw
     assert CallerStep.objects.get().due_at is not None
 
 
-def test_a_sound_whose_end_is_not_reported_is_over_in_time(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_sound_whose_end_is_not_reported_is_over_in_time(queue, switch):
     say(queue, "greeting")
     call = call_in()
     later(call, 3)
@@ -148,7 +144,7 @@ def test_a_sound_whose_end_is_not_reported_is_over_in_time(queue: Queue, switch:
     assert [command for command, *_ in heard(switch)[-2:]] == ["stop_play", "play_music"]
 
 
-def test_an_earlier_sound_that_ends_changes_nothing(queue: Queue, switch: RecordingSwitch) -> None:
+def test_an_earlier_sound_that_ends_changes_nothing(queue, switch):
     say(queue, "greeting")
     call = call_in()
     switch_events.handle(Played("caller-1", timezone.now(), sound_id=f"callcentre-{call.pk}-play-0"))
@@ -156,7 +152,7 @@ def test_an_earlier_sound_that_ends_changes_nothing(queue: Queue, switch: Record
     assert heard(switch)[-1][0] == "play"
 
 
-def test_after_a_restart_of_the_listener_the_prompt_is_played_again(queue: Queue, switch: RecordingSwitch) -> None:
+def test_after_a_restart_of_the_listener_the_prompt_is_played_again(queue, switch):
     say(queue, "greeting")
     call = call_in()
     reconciliation.restore(call.pk)
@@ -164,7 +160,7 @@ def test_after_a_restart_of_the_listener_the_prompt_is_played_again(queue: Queue
     assert heard(switch)[-2:] == [("stop_play",), ("play", "greeting-pl-0")]
 
 
-def test_a_queue_without_prompts_has_music_only(switch: RecordingSwitch) -> None:
+def test_a_queue_without_prompts_has_music_only(switch):
     call_in()
 
     assert heard(switch) == [("answer",), ("play_music", "default")]
@@ -184,7 +180,7 @@ def voicemail(queue: Queue, **values: object) -> None:
     queue.refresh_from_db()
 
 
-def test_a_closed_queue_says_so_and_ends_the_call(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_closed_queue_says_so_and_ends_the_call(queue, switch):
     close(queue)
     say(queue, "closed")
     call = call_in()
@@ -197,7 +193,7 @@ def test_a_closed_queue_says_so_and_ends_the_call(queue: Queue, switch: Recordin
     assert heard(switch)[-1] == ("hang_up",)
 
 
-def test_a_full_queue_takes_no_more_callers(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_full_queue_takes_no_more_callers(queue, switch):
     Queue.objects.filter(pk=queue.pk).update(most_waiting=1)
     first, second = call_in("one"), call_in("two")
 
@@ -205,7 +201,7 @@ def test_a_full_queue_takes_no_more_callers(queue: Queue, switch: RecordingSwitc
 
 
 @pytest.mark.parametrize("why", ["closed", "full", "waited"])
-def test_a_caller_whom_nobody_takes_leaves_a_message(why: str, queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_caller_whom_nobody_takes_leaves_a_message(why, queue, switch):
     voicemail(queue, voicemail_seconds=30)
     say(queue, "voicemail")
     if why == "closed":
@@ -234,7 +230,7 @@ def test_a_caller_whom_nobody_takes_leaves_a_message(why: str, queue: Queue, swi
     assert call.missed.reason == missed[why]
 
 
-def test_a_key_for_a_call_back_is_none_in_a_menu(menu: Menu, queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_key_for_a_call_back_is_none_in_a_menu(menu, queue, switch):
     Queue.objects.filter(pk=queue.pk).update(callback_key="1")
     call = call_in()
     press("1")
@@ -245,7 +241,7 @@ def test_a_key_for_a_call_back_is_none_in_a_menu(menu: Menu, queue: Queue, switc
     assert (fresh(call).state, fresh(call).cause_text) == ("ended", "The caller is called back")
 
 
-def test_the_end_of_a_message_ends_the_call(queue: Queue, switch: RecordingSwitch) -> None:
+def test_the_end_of_a_message_ends_the_call(queue, switch):
     voicemail(queue)
     close(queue)
     call = call_in()
@@ -255,7 +251,7 @@ def test_the_end_of_a_message_ends_the_call(queue: Queue, switch: RecordingSwitc
     assert (fresh(call).state, fresh(call).hung_up_by, heard(switch)[-1]) == ("ended", "system", ("hang_up",))
 
 
-def test_a_message_whose_end_is_not_reported_ends_in_time(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_message_whose_end_is_not_reported_ends_in_time(queue, switch):
     voicemail(queue, voicemail_seconds=30)
     close(queue)
     call = call_in()
@@ -270,7 +266,7 @@ def test_a_message_whose_end_is_not_reported_ends_in_time(queue: Queue, switch: 
     assert Recording.objects.count() == 1
 
 
-def test_a_closed_queue_that_overflows_asks_for_no_message(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_closed_queue_that_overflows_asks_for_no_message(queue, switch):
     voicemail(queue, overflow_queue=QueueFactory(name="Other"))
     close(queue)
 
@@ -281,14 +277,14 @@ def test_a_closed_queue_that_overflows_asks_for_no_message(queue: Queue, switch:
 
 
 @pytest.fixture
-def menu(queue: Queue) -> Menu:
+def menu(queue):
     menu: Menu = MenuFactory(number=HOTLINE, most_tries=2, key_seconds=5)
     say(menu, "choices", "wrong")
     menu.entries.create(key="1", queue=queue)
     return menu
 
 
-def test_a_key_of_the_menu_leads_to_the_queue(menu: Menu, queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_key_of_the_menu_leads_to_the_queue(menu, queue, switch):
     call = call_in()
     assert (heard(switch), fresh(call).queue, fresh(call).state) == (
         [("answer",), ("play", "choices-pl-0")],
@@ -303,7 +299,7 @@ def test_a_key_of_the_menu_leads_to_the_queue(menu: Menu, queue: Queue, switch: 
     assert heard(switch)[2:] == [("stop_play",), ("answer",), ("play_music", "default")]
 
 
-def test_wrong_keys_and_waits_for_a_key_have_an_end(menu: Menu, switch: RecordingSwitch) -> None:
+def test_wrong_keys_and_waits_for_a_key_have_an_end(menu, switch):
     call = call_in()
     press("9")
     assert heard(switch)[-1] == ("play", "wrong-pl-0", "choices-pl-0")
@@ -318,7 +314,7 @@ def test_wrong_keys_and_waits_for_a_key_have_an_end(menu: Menu, switch: Recordin
     assert call.cause_text == "The caller made no choice in the menu"
 
 
-def test_the_end_of_a_menu_may_be_a_queue(menu: Menu, queue: Queue, switch: RecordingSwitch) -> None:
+def test_the_end_of_a_menu_may_be_a_queue(menu, queue, switch):
     Menu.objects.filter(pk=menu.pk).update(end_queue=queue, most_tries=1)
     call = call_in()
     press("9")
@@ -326,7 +322,7 @@ def test_the_end_of_a_menu_may_be_a_queue(menu: Menu, queue: Queue, switch: Reco
     assert fresh(call).queue == queue
 
 
-def test_menus_that_lead_in_a_circle_end(menu: Menu, switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_menus_that_lead_in_a_circle_end(menu, switch, monkeypatch):
     monkeypatch.setattr("telephony.calls.prompts.MOST_STEPS", 3)
     menu.entries.create(key="2", to_menu=menu)
     call = call_in()
@@ -336,7 +332,7 @@ def test_menus_that_lead_in_a_circle_end(menu: Menu, switch: RecordingSwitch, mo
     assert fresh(call).state == "ended"
 
 
-def test_an_information_is_heard_before_the_menu(menu: Menu, switch: RecordingSwitch) -> None:
+def test_an_information_is_heard_before_the_menu(menu, switch):
     menu.entries.create(key="3", information=7)
     say(menu, "information", number=7)
     call_in()
@@ -345,7 +341,7 @@ def test_an_information_is_heard_before_the_menu(menu: Menu, switch: RecordingSw
     assert heard(switch)[-1] == ("play", "information-pl-7", "choices-pl-0")
 
 
-def test_the_first_entry_counts_whose_queue_is_open(menu: Menu, queue: Queue, switch: RecordingSwitch) -> None:
+def test_the_first_entry_counts_whose_queue_is_open(menu, queue, switch):
     closed = QueueFactory(name="Closed")
     close(closed)
     menu.entries.create(key="4", while_open=closed, number="+48225550999")
@@ -356,7 +352,7 @@ def test_the_first_entry_counts_whose_queue_is_open(menu: Menu, queue: Queue, sw
     assert fresh(call).queue == queue
 
 
-def test_a_key_may_lead_to_a_number(menu: Menu, switch: RecordingSwitch) -> None:
+def test_a_key_may_lead_to_a_number(menu, switch):
     menu.entries.create(key="5", number="+48225550999")
     call = call_in()
     press("5")
@@ -366,9 +362,7 @@ def test_a_key_may_lead_to_a_number(menu: Menu, switch: RecordingSwitch) -> None
     assert fresh(call).disposition == "NO ANSWER"
 
 
-def test_after_a_restart_of_the_listener_the_menu_is_heard_again(
-    menu: Menu, queue: Queue, switch: RecordingSwitch
-) -> None:
+def test_after_a_restart_of_the_listener_the_menu_is_heard_again(menu, queue, switch):
     call = call_in()
     reconciliation.restore(call.pk)
     assert heard(switch)[-1] == ("play", "choices-pl-0")
@@ -379,7 +373,7 @@ def test_after_a_restart_of_the_listener_the_menu_is_heard_again(
     assert fresh(call).queue == queue
 
 
-def test_a_caller_who_gives_up_in_a_menu_was_not_answered(menu: Menu, switch: RecordingSwitch) -> None:
+def test_a_caller_who_gives_up_in_a_menu_was_not_answered(menu, switch):
     call = call_in()
     give_up(call)
     later(call, 100)

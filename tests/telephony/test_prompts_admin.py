@@ -27,7 +27,7 @@ def wav(seconds: float = 1.5) -> SimpleUploadedFile:
     return SimpleUploadedFile("hello.wav", buffer.getvalue(), "audio/wav")
 
 
-def test_a_prompt_is_uploaded_converted_replaced_and_removed_with_its_queue() -> None:
+def test_a_prompt_is_uploaded_converted_replaced_and_removed_with_its_queue():
     queue, client = QueueFactory(), superuser()
     client.submit(page_of(queue), **ROW, **{"prompts-0-sound": wav()})
 
@@ -44,7 +44,7 @@ def test_a_prompt_is_uploaded_converted_replaced_and_removed_with_its_queue() ->
 
 
 @pytest.mark.parametrize("sound", [None, SimpleUploadedFile("hello.wav", b"MP3")])
-def test_a_prompt_needs_a_sound(sound: SimpleUploadedFile | None) -> None:
+def test_a_prompt_needs_a_sound(sound):
     files = {"prompts-0-sound": sound} if sound else {}
     response = superuser().submit(page_of(QueueFactory()), expected=200, **ROW, **files)
 
@@ -52,7 +52,7 @@ def test_a_prompt_needs_a_sound(sound: SimpleUploadedFile | None) -> None:
     assert not Prompt.objects.exists()
 
 
-def test_a_second_prompt_of_the_same_kind_is_refused() -> None:
+def test_a_second_prompt_of_the_same_kind_is_refused():
     queue = QueueFactory()
     PromptFactory(queue=queue)
     row = {name.replace("-0-", "-1-"): value for name, value in ROW.items()} | {"prompts-TOTAL_FORMS": "2"}
@@ -61,7 +61,7 @@ def test_a_second_prompt_of_the_same_kind_is_refused() -> None:
     assert Prompt.objects.count() == 1
 
 
-def test_the_ticket_queue_of_messages_is_chosen_among_the_active_ones() -> None:
+def test_the_ticket_queue_of_messages_is_chosen_among_the_active_ones():
     queue, tickets = QueueFactory(), TicketQueueFactory(name="Messages")
     superuser().submit(page_of(queue), voicemail_ticket_queue_id=str(tickets.pk))
 
@@ -72,7 +72,7 @@ def test_the_ticket_queue_of_messages_is_chosen_among_the_active_ones() -> None:
 
 
 @pytest.fixture
-def menu() -> Menu:
+def menu():
     menu: Menu = MenuFactory(name="Main", most_tries=2, end_queue=QueueFactory(name="Front desk"))
     sales = MenuFactory(name="Sales <b>")
     menu.entries.create(key="1", queue=QueueFactory(name="Hotline"))
@@ -82,7 +82,7 @@ def menu() -> Menu:
     return menu
 
 
-def test_the_picture_shows_where_the_keys_lead_once_each(menu: Menu) -> None:
+def test_the_picture_shows_where_the_keys_lead_once_each(menu):
     page = superuser().page(page_of(menu))
 
     assert page.count("cc-menu-box") == 7
@@ -102,13 +102,13 @@ def test_the_picture_shows_where_the_keys_lead_once_each(menu: Menu) -> None:
         ("2ttt", "the call ends"),
     ],
 )
-def test_a_menu_is_tried_by_the_rules_of_calls(keys: str, sentence: str, menu: Menu) -> None:
+def test_a_menu_is_tried_by_the_rules_of_calls(keys, sentence, menu):
     page = superuser().get(page_of(menu, "try_out"), {"keys": keys}).content.decode()
 
     assert f"</kbd> {sentence}</li>" in page
 
 
-def test_a_key_that_leads_to_two_places_is_refused(menu: Menu) -> None:
+def test_a_key_that_leads_to_two_places_is_refused(menu):
     row = {"entries-TOTAL_FORMS": "4", "entries-3-key": "4", "entries-3-number": "112", "entries-3-information": "1"}
     response = superuser().submit(page_of(menu), expected=200, **row)
 
@@ -118,7 +118,7 @@ def test_a_key_that_leads_to_two_places_is_refused(menu: Menu) -> None:
 # Screen pops
 
 
-def test_a_screen_pop_is_of_a_campaign_or_a_queue_and_its_address_is_checked() -> None:
+def test_a_screen_pop_is_of_a_campaign_or_a_queue_and_its_address_is_checked():
     client, campaign, add = superuser(), CampaignFactory(), reverse("admin:telephony_screenpop_add")
     values = {"name": "CRM", "moment": "answer", "way": "desk", "url": "https://crm.example/{number}"}
     client.submit(add, expected=200, **values)

@@ -1,14 +1,13 @@
 """Comparison of rows and channels: lost events and lost requests."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from telephony.calls import distribution, inbound, placement, reconciliation, switch_events
 from telephony.channels import connection_of
-from telephony.models import Agent, Connection, Leg, Queue, Recording
+from telephony.models import Agent, Connection, Leg, Recording
 from telephony.switch.base import Channel, Missed, Ringing, SwitchError, Up
 from telephony.verbs import connections, presence
 from tests.conftest import ACTOR
@@ -20,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def dialling(switch: RecordingSwitch) -> Connection:
+def dialling(switch):
     """The agent is up, the customer's phone was asked for a minute ago."""
     free_agent()
     connection = connections.call(ACTOR, sip="101", phone_number="+48225550107")
@@ -57,9 +56,7 @@ def channels(connection: Connection, *numbers: int, up: bool = True) -> list[Cha
         ([1], [], 2, True, "dialling"),  # and so may one that was just asked for
     ],
 )
-def test_a_call_goes_on_as_its_channels_do(
-    dialling: Connection, switch: RecordingSwitch, *, up: Any, ringing: Any, looks: int, is_young: bool, state: str
-) -> None:
+def test_a_call_goes_on_as_its_channels_do(dialling, switch, *, up, ringing, looks, is_young, state):
     if is_young:
         Leg.objects.update(asked_at=timezone.now())
     switch.listed = [*channels(dialling, *up), *channels(dialling, *ringing, up=False)]
@@ -69,9 +66,7 @@ def test_a_call_goes_on_as_its_channels_do(
     assert [told[0] for told in switch.told] == (["join"] if state == "talking" else [])
 
 
-def test_a_leg_that_stays_missing_is_over_and_not_asked_for_again(
-    dialling: Connection, switch: RecordingSwitch
-) -> None:
+def test_a_leg_that_stays_missing_is_over_and_not_asked_for_again(dialling, switch):
     switch.listed = channels(dialling, 1)
     look(switch)
 
@@ -82,7 +77,7 @@ def test_a_leg_that_stays_missing_is_over_and_not_asked_for_again(
     assert switch.told == [("hang_up", f"callcentre-{dialling.pk}-1")]
 
 
-def test_a_request_to_hang_up_is_repeated(dialling: Connection, switch: RecordingSwitch) -> None:
+def test_a_request_to_hang_up_is_repeated(dialling, switch):
     Leg.objects.update(hangup_asked_at=timezone.now())
     switch.listed = channels(dialling, 1, 2)
     look(switch, times=1)
@@ -90,7 +85,7 @@ def test_a_request_to_hang_up_is_repeated(dialling: Connection, switch: Recordin
     assert switch.told == [("hang_up", f"callcentre-{dialling.pk}-{number}") for number in (1, 2)]
 
 
-def test_the_parties_of_a_talk_are_joined_again(dialling: Connection, switch: RecordingSwitch) -> None:
+def test_the_parties_of_a_talk_are_joined_again(dialling, switch):
     switch_events.handle(Up(f"callcentre-{dialling.pk}-2", timezone.now()))
     joined = switch.told[-1]
     switch.told.clear()
@@ -102,9 +97,7 @@ def test_the_parties_of_a_talk_are_joined_again(dialling: Connection, switch: Re
 
 
 @pytest.mark.parametrize(("is_repeated", "expected"), [(False, 0), (True, 1)])
-def test_only_a_first_refusal_withdraws_the_recording(
-    dialling: Connection, switch: RecordingSwitch, *, is_repeated: bool, expected: int
-) -> None:
+def test_only_a_first_refusal_withdraws_the_recording(dialling, switch, *, is_repeated, expected):
     """A repeated join is refused because the call is over. The switch has recorded it."""
     if not is_repeated:
         switch.refusals["join"] = SwitchError("Channel not found.")
@@ -116,7 +109,7 @@ def test_only_a_first_refusal_withdraws_the_recording(
     assert Recording.objects.filter(name=dialling.uid, state="expected").count() == expected
 
 
-def test_waiting_and_held_callers_get_music_again(switch: RecordingSwitch) -> None:
+def test_waiting_and_held_callers_get_music_again(switch):
     waiting = LegFactory(connection=ConnectionFactory(waiting=True))
     held = LegFactory(connection=ConnectionFactory(talking=True, is_on_hold=True))
     for pk in reconciliation.established():
@@ -127,7 +120,7 @@ def test_waiting_and_held_callers_get_music_again(switch: RecordingSwitch) -> No
     assert not [command for command in switch.told if command[0] == "join"]
 
 
-def test_a_call_without_a_leg_ends(dialling: Connection) -> None:
+def test_a_call_without_a_leg_ends(dialling):
     now = timezone.now() + timedelta(minutes=1)
     Leg.objects.update(ended_at=now)
     queued = connections.call(ACTOR, sip="101", phone_number="+48225550107")
@@ -139,7 +132,7 @@ def test_a_call_without_a_leg_ends(dialling: Connection) -> None:
     assert (fresh(dialling).disposition, fresh(queued).state) == ("FAILED", "queued")
 
 
-def test_legs_with_overdue_events_cause_a_comparison(dialling: Connection) -> None:
+def test_legs_with_overdue_events_cause_a_comparison(dialling):
     now = timezone.now()
     assert reconciliation.is_overdue(now)
 
@@ -150,7 +143,7 @@ def test_legs_with_overdue_events_cause_a_comparison(dialling: Connection) -> No
     assert reconciliation.is_overdue(now)
 
 
-def test_a_phone_that_rings_unheard_is_seen_to_ring(dialling: Connection, switch: RecordingSwitch) -> None:
+def test_a_phone_that_rings_unheard_is_seen_to_ring(dialling, switch):
     switch.listed = [*channels(dialling, 1), Channel(f"callcentre-{dialling.pk}-2", is_up=False, is_ringing=True)]
     look(switch)
 
@@ -158,7 +151,7 @@ def test_a_phone_that_rings_unheard_is_seen_to_ring(dialling: Connection, switch
     assert Leg.objects.get(channel_id=f"callcentre-{dialling.pk}-2").state == "ringing"
 
 
-def test_a_lost_phone_that_rang_was_not_answered(dialling: Connection, switch: RecordingSwitch, settings: Any) -> None:
+def test_a_lost_phone_that_rang_was_not_answered(dialling, switch, settings):
     start = timezone.now() - timedelta(minutes=10)
     Connection.objects.update(created_at=start)
     switch_events.handle(Ringing(f"callcentre-{dialling.pk}-2", start))
@@ -170,7 +163,7 @@ def test_a_lost_phone_that_rang_was_not_answered(dialling: Connection, switch: R
 
 
 @pytest.mark.parametrize(("rang", "outcome"), [(True, "not_answered"), (False, "failed")])
-def test_a_lost_phone_of_an_agent_rang_in_vain_if_it_rang(rang: bool, outcome: str, switch: RecordingSwitch) -> None:
+def test_a_lost_phone_of_an_agent_rang_in_vain_if_it_rang(rang, outcome, switch):
     agent: Agent = AgentFactory(number="101")
     presence.log_in(agent, ACTOR)
     call = ConnectionFactory(waiting=True, queue__members=[agent])
@@ -186,7 +179,7 @@ def test_a_lost_phone_of_an_agent_rang_in_vain_if_it_rang(rang: bool, outcome: s
     assert [offer.outcome for offer in call.offers.all()] == [outcome]
 
 
-def test_only_our_own_channels_of_calls_that_are_over_are_hung_up(switch: RecordingSwitch) -> None:
+def test_only_our_own_channels_of_calls_that_are_over_are_hung_up(switch):
     LegFactory(channel_id="callcentre-77-1", state="ended", ended_at=timezone.now())
     names = [
         "callcentre-77-1",
@@ -202,7 +195,7 @@ def test_only_our_own_channels_of_calls_that_are_over_are_hung_up(switch: Record
     assert switch.told == [("hang_up", "callcentre-77-1")]
 
 
-def test_an_installation_of_another_name_has_channels_of_another_name(switch: RecordingSwitch, settings: Any) -> None:
+def test_an_installation_of_another_name_has_channels_of_another_name(switch, settings):
     settings.ARI_APP = "support"
     AgentFactory(number="101")
     connection = connections.call(ACTOR, sip="101", phone_number="+48225550107")
@@ -216,7 +209,7 @@ def test_an_installation_of_another_name_has_channels_of_another_name(switch: Re
 # Callers and bridges without a row
 
 
-def test_a_caller_without_a_leg_is_stored(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_caller_without_a_leg_is_stored(queue, switch):
     switch.listed = [Channel("1416225570.341", is_up=False, caller=CALLER, dialled=HOTLINE)]
     look(switch)
 
@@ -225,7 +218,7 @@ def test_a_caller_without_a_leg_is_stored(queue: Queue, switch: RecordingSwitch)
     assert switch.followed == ["1416225570.341"]
 
 
-def test_the_channel_of_a_caller_with_an_ended_call_is_hung_up(switch: RecordingSwitch) -> None:
+def test_the_channel_of_a_caller_with_an_ended_call_is_hung_up(switch):
     leg = LegFactory(channel_id="1416225570.341", state="ended", ended_at=timezone.now())
     switch.listed = [Channel(leg.channel_id, is_up=True, caller=CALLER, dialled=HOTLINE)]
     look(switch, times=1)
@@ -234,7 +227,7 @@ def test_the_channel_of_a_caller_with_an_ended_call_is_hung_up(switch: Recording
     assert Connection.objects.count() == 1
 
 
-def test_a_caller_who_hangs_up_before_the_subscription_has_given_up(queue: Queue, switch: RecordingSwitch) -> None:
+def test_a_caller_who_hangs_up_before_the_subscription_has_given_up(queue, switch):
     switch.refusals["follow"] = SwitchError("Channel not found.")
     switch.listed = [Channel("1416225570.341", is_up=False, caller=CALLER, dialled=HOTLINE)]
     look(switch, times=1)
@@ -245,7 +238,7 @@ def test_a_caller_who_hangs_up_before_the_subscription_has_given_up(queue: Queue
     assert not call.open_legs
 
 
-def test_bridges_of_calls_that_are_over_are_taken_away(switch: RecordingSwitch) -> None:
+def test_bridges_of_calls_that_are_over_are_taken_away(switch):
     talking, over = ConnectionFactory(talking=True), ConnectionFactory()
     kept = [talking.bridge_id, "callcentre2-77", "callcentre-2-77", f"callcentre-{over.pk}-1", "another"]
     switch.listed_bridges = [*kept, over.bridge_id, "callcentre-987654321"]
@@ -256,9 +249,7 @@ def test_bridges_of_calls_that_are_over_are_taken_away(switch: RecordingSwitch) 
     )
 
 
-def test_a_missed_caller_leaves_row_log_and_events(
-    queue: Queue, switch: RecordingSwitch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_missed_caller_leaves_row_log_and_events(queue, switch, caplog):
     began_at = timezone.now().replace(microsecond=0) - timedelta(minutes=5)
     ended_at = began_at + timedelta(seconds=20)
     switch.listed_missed = [Missed("key", "1416225570.341", began_at, ended_at, CALLER, HOTLINE)]
@@ -272,9 +263,7 @@ def test_a_missed_caller_leaves_row_log_and_events(
     assert switch.told == [("forget_missed", "key")] * 2
 
 
-def test_a_comparison_works_with_a_switch_that_does_not_list_missed_callers(
-    dialling: Connection, switch: RecordingSwitch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_comparison_works_with_a_switch_that_does_not_list_missed_callers(dialling, switch, monkeypatch):
     def refuse() -> list[Missed]:
         raise SwitchError("Asterisk answered 500.")
 
@@ -286,8 +275,8 @@ def test_a_comparison_works_with_a_switch_that_does_not_list_missed_callers(
 
 @pytest.mark.parametrize(("rang", "disposition"), [(True, "NO ANSWER"), (False, "FAILED")])
 def test_a_call_that_is_gone_as_a_whole_was_not_answered_if_the_customers_phone_rang(
-    rang: bool, disposition: str, dialling: Connection, switch: RecordingSwitch
-) -> None:
+    rang, disposition, dialling, switch
+):
     if rang:
         switch_events.handle(Ringing(f"callcentre-{dialling.pk}-2", timezone.now()))
     look(switch)

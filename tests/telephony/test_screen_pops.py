@@ -2,10 +2,9 @@
 
 import pytest
 
-from telephony.models import Agent, Queue
+from telephony.models import Queue
 from telephony.verbs import screen_pops
 from tests.telephony.callers import call_in, talk_in
-from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import ScreenPopFactory
 from webhooks.models import Event
 
@@ -27,15 +26,15 @@ pytestmark = pytest.mark.django_db(transaction=True)
         "https://crm.example/\n",
     ],
 )
-def test_other_addresses_are_refused(url: str) -> None:
+def test_other_addresses_are_refused(url):
     assert screen_pops.problem(url)
 
 
-def test_an_address_with_facts_is_fine() -> None:
+def test_an_address_with_facts_is_fine():
     assert not screen_pops.problem("https://crm.example/find?number={number}&call={connection_id}#{agent}")
 
 
-def test_facts_are_escaped_and_cannot_change_the_address(queue: Queue, switch: RecordingSwitch) -> None:
+def test_facts_are_escaped_and_cannot_change_the_address(queue, switch):
     pop = ScreenPopFactory(queue=queue, url="https://crm.example/{queue}?n={number}&r={record_id}")
     Queue.objects.filter(pk=queue.pk).update(name="Hot/line & more")
     call = call_in(caller="+48225550107")
@@ -45,7 +44,7 @@ def test_facts_are_escaped_and_cannot_change_the_address(queue: Queue, switch: R
     assert address == "https://crm.example/Hot%2Fline%20%26%20more?n=%2B48225550107&r="
 
 
-def test_ring_and_answer_of_a_queues_call_are_events(queue: Queue, anna: Agent, switch: RecordingSwitch) -> None:
+def test_ring_and_answer_of_a_queues_call_are_events(queue, anna, switch):
     for moment in ("ring", "answer", "result"):
         ScreenPopFactory(queue=queue, name=moment, moment=moment, way="event", url="https://crm.example/{agent}")
     ScreenPopFactory(queue=queue, way="desk")

@@ -143,7 +143,7 @@ def turn(one: QueueMember, call: int | None) -> Any:
 
 
 @pytest.mark.slow("compares the order with a reference in twenty worlds")
-def test_the_order_is_that_of_a_reference_and_the_explanation_names_the_same_agent() -> None:
+def test_the_order_is_that_of_a_reference_and_the_explanation_names_the_same_agent():
     now = timezone.now().replace(microsecond=0)
     pairs = 0
     for seed in range(20):
@@ -168,7 +168,7 @@ def test_the_order_is_that_of_a_reference_and_the_explanation_names_the_same_age
 # Skills
 
 
-def test_only_agents_with_all_required_levels_are_rung_and_count(queue: Queue, anna: Agent, bert: Agent) -> None:
+def test_only_agents_with_all_required_levels_are_rung_and_count(queue, anna, bert):
     requires(queue, Polish=5, Billing=2)
     can(anna, Polish=9)
     can(bert, Polish=5, Billing=1)
@@ -182,7 +182,7 @@ def test_only_agents_with_all_required_levels_are_rung_and_count(queue: Queue, a
     assert offers(call) == [("bert", "ringing")]
 
 
-def test_of_one_priority_the_highest_sum_of_the_required_levels_comes_first(queue: Queue, anna: Agent) -> None:
+def test_of_one_priority_the_highest_sum_of_the_required_levels_comes_first(queue, anna):
     zoe = member(queue, "zoe", "109", minutes_free=1)
     requires(queue, Polish=1, Billing=1)
     can(anna, Polish=5, Billing=4)
@@ -197,7 +197,7 @@ def test_of_one_priority_the_highest_sum_of_the_required_levels_comes_first(queu
 # Priorities of callers
 
 
-def test_the_row_of_the_customer_counts_then_the_longest_beginning() -> None:
+def test_the_row_of_the_customer_counts_then_the_longest_beginning():
     CallerPriorityFactory(number="+48", steps=1)
     CallerPriorityFactory(number="+4822", steps=2)
     CallerPriorityFactory(number="+48600100200", customer_id=7, steps=-3)
@@ -208,7 +208,7 @@ def test_the_row_of_the_customer_counts_then_the_longest_beginning() -> None:
     ]
 
 
-def test_a_caller_with_steps_comes_first_until_the_wait_of_others_counts_more(queue: Queue, anna: Agent) -> None:
+def test_a_caller_with_steps_comes_first_until_the_wait_of_others_counts_more(queue, anna):
     CallerPriorityFactory(number=CALLER, steps=2)
     early, later = call_in("one", "+48600100200"), call_in("two")
     values = {"queue": queue.pk, "now": timezone.now()}
@@ -229,7 +229,7 @@ def test_a_caller_with_steps_comes_first_until_the_wait_of_others_counts_more(qu
     ("given", "stored"),
     [("22 555 01 07", "+48225550107"), ("+48 22", "+4822"), ("0049", "+49"), ("101", "101"), ("Kowalski", None)],
 )
-def test_a_number_of_a_priority_has_its_normal_form(given: str, stored: str | None) -> None:
+def test_a_number_of_a_priority_has_its_normal_form(given, stored):
     form = CallerPriorityForm({"number": given, "steps": "5"})
 
     assert (form.is_valid(), form.cleaned_data.get("number")) == (stored is not None, stored)
@@ -238,7 +238,7 @@ def test_a_number_of_a_priority_has_its_normal_form(given: str, stored: str | No
 # The explanation
 
 
-def test_each_agent_has_the_reasons_for_which_no_phone_rings(queue: Queue, django_assert_num_queries: Any) -> None:
+def test_each_agent_has_the_reasons_for_which_no_phone_rings(queue, django_assert_num_queries):
     requires(queue, Polish=5)
     logins = ("able", "away", "busy", "failed", "gone", "paused", "rings", "supervises", "unable")
     agents = {login: member(queue, login, f"8{place}") for place, login in enumerate(logins)}
@@ -277,7 +277,7 @@ def test_each_agent_has_the_reasons_for_which_no_phone_rings(queue: Queue, djang
     assert again.next is None
 
 
-def test_the_page_of_a_waiting_call_says_why_no_phone_rings(queue: Queue, anna: Agent) -> None:
+def test_the_page_of_a_waiting_call_says_why_no_phone_rings(queue, anna):
     requires(queue, Polish=5)
     call = call_in()
     address = reverse("admin:telephony_connection_change", args=[call.pk])
@@ -288,7 +288,7 @@ def test_the_page_of_a_waiting_call_says_why_no_phone_rings(queue: Queue, anna: 
     assert "lacks Polish 5" in page
 
 
-def test_a_queue_without_agents_and_a_call_that_does_not_wait(queue: Queue) -> None:
+def test_a_queue_without_agents_and_a_call_that_does_not_wait(queue):
     why = explain(call_in(), timezone.now())
 
     assert why

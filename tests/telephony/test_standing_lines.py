@@ -8,26 +8,25 @@ from django.utils import timezone
 from callcentre.core.errors import Conflict, Invalid
 from telephony.calls import line_events, lines, placement, switch_events
 from telephony.calls.reconciliation import Comparison, is_overdue
-from telephony.models import Agent, AgentLine, Connection, Leg, Queue
+from telephony.models import Agent, AgentLine, Connection, Leg
 from telephony.switch.base import Channel, Ended, Played, SwitchError, SwitchUnreachable, Unregistered, Up
 from telephony.verbs import connections, presence
 from telephony.verbs.agents import edit_agent
 from tests.conftest import ACTOR
 from tests.telephony.callers import ask, call_in, distribute, give_up, member, offers, repair, state
-from tests.telephony.doubles import RecordingSwitch
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("switch")]
 
 
 @pytest.fixture
-def lined(anna: Agent) -> Agent:
+def lined(anna):
     """Anna, who should have a line."""
     edit_agent(anna, ACTOR, has_line=True)
     return anna
 
 
 @pytest.fixture
-def line(lined: Agent, switch: RecordingSwitch) -> AgentLine:
+def line(lined, switch):
     """Anna's line, which is up."""
     lines.ask_for_line(lined, ACTOR)
     line = AgentLine.objects.get()
@@ -71,7 +70,7 @@ def talking(anna: Agent) -> Connection:
     return call
 
 
-def test_only_agents_who_should_have_a_line_get_one(anna: Agent, switch: RecordingSwitch) -> None:
+def test_only_agents_who_should_have_a_line_get_one(anna, switch):
     with pytest.raises(Conflict):
         lines.ask_for_line(anna, ACTOR)
     edit_agent(anna, ACTOR, has_line=True)
@@ -84,7 +83,7 @@ def test_only_agents_who_should_have_a_line_get_one(anna: Agent, switch: Recordi
     assert (AgentLine.objects.count(), len(switch.told), state(anna)) == (1, 1, "free")
 
 
-def test_a_requested_call_rings_the_number_at_once(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
+def test_a_requested_call_rings_the_number_at_once(anna, line, switch):
     call = requested(anna)
 
     customer = call.legs.get()
@@ -97,7 +96,7 @@ def test_a_requested_call_rings_the_number_at_once(anna: Agent, line: AgentLine,
     assert switch.told[-1] == ("join", call.bridge_id, line.channel_id, customer.channel_id)
 
 
-def test_a_call_without_a_line_rings_the_phone_for_it_first(lined: Agent, switch: RecordingSwitch) -> None:
+def test_a_call_without_a_line_rings_the_phone_for_it_first(lined, switch):
     call = requested(lined)
     line = AgentLine.objects.get()
     assert call.state == "queued"
@@ -113,7 +112,7 @@ def test_a_call_without_a_line_rings_the_phone_for_it_first(lined: Agent, switch
 
 
 @pytest.mark.parametrize("has_talked", [True, False])
-def test_a_logged_out_agents_line_ends_with_the_call(has_talked: bool, lined: Agent, switch: RecordingSwitch) -> None:
+def test_a_logged_out_agents_line_ends_with_the_call(has_talked, lined, switch):
     presence.log_out(lined, ACTOR)
     call = requested(lined)
     line = AgentLine.objects.get()
@@ -131,7 +130,7 @@ def test_a_logged_out_agents_line_ends_with_the_call(has_talked: bool, lined: Ag
     assert ("hang_up", line.channel_id) in switch.told
 
 
-def test_a_line_that_is_not_picked_up_ends_the_call_that_waits_for_it(lined: Agent) -> None:
+def test_a_line_that_is_not_picked_up_ends_the_call_that_waits_for_it(lined):
     call = requested(lined)
 
     switch_events.handle(Ended(AgentLine.objects.get().channel_id, timezone.now(), 19))
@@ -140,7 +139,7 @@ def test_a_line_that_is_not_picked_up_ends_the_call_that_waits_for_it(lined: Age
     assert (call.state, call.disposition, call.cause) == ("ended", "FAILED", 19)
 
 
-def test_a_refused_line_ends(lined: Agent, switch: RecordingSwitch) -> None:
+def test_a_refused_line_ends(lined, switch):
     switch.refusals["call_agent"] = SwitchError("Allocation failed")
     call = requested(lined)
 
@@ -153,7 +152,7 @@ def test_a_refused_line_ends(lined: Agent, switch: RecordingSwitch) -> None:
 
 
 @pytest.mark.parametrize("party", ["agent", "customer"])
-def test_the_end_of_a_call_leaves_the_line(anna: Agent, line: AgentLine, switch: RecordingSwitch, party: str) -> None:
+def test_the_end_of_a_call_leaves_the_line(anna, line, switch, party):
     call = talking(anna)
     switch.told.clear()
 
@@ -169,7 +168,7 @@ def test_the_end_of_a_call_leaves_the_line(anna: Agent, line: AgentLine, switch:
     assert state(anna) == "free"
 
 
-def test_an_agent_who_hangs_up_is_rung_for_the_next_call(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
+def test_an_agent_who_hangs_up_is_rung_for_the_next_call(anna, line, switch):
     call = talking(anna)
 
     hang_up(line)
@@ -183,7 +182,7 @@ def test_an_agent_who_hangs_up_is_rung_for_the_next_call(anna: Agent, line: Agen
     assert [told[0] for told in switch.told] == ["call_agent"]
 
 
-def test_a_caller_of_a_queue_is_joined_after_a_tone(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
+def test_a_caller_of_a_queue_is_joined_after_a_tone(anna, line, switch):
     call = call_in()
     distribute()
     assert state(anna) == "ringing"
@@ -199,7 +198,7 @@ def test_a_caller_of_a_queue_is_joined_after_a_tone(anna: Agent, line: AgentLine
     assert state(anna) == "wrap_up"
 
 
-def test_a_tone_whose_end_is_not_reported_is_over_after_a_moment(anna: Agent, line: AgentLine) -> None:
+def test_a_tone_whose_end_is_not_reported_is_over_after_a_moment(anna, line):
     call_in()
     distribute()
 
@@ -210,7 +209,7 @@ def test_a_tone_whose_end_is_not_reported_is_over_after_a_moment(anna: Agent, li
 
 
 @pytest.mark.parametrize("party", ["agent", "caller"])
-def test_a_hang_up_during_the_tone_ends_the_offer(party: str, anna: Agent, line: AgentLine) -> None:
+def test_a_hang_up_during_the_tone_ends_the_offer(party, anna, line):
     call = call_in()
     distribute()
 
@@ -227,7 +226,7 @@ def test_a_hang_up_during_the_tone_ends_the_offer(party: str, anna: Agent, line:
     assert (line.connection_id, state(anna)) == (None, "free")
 
 
-def test_a_queue_rings_an_agent_whose_line_was_hung_up(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
+def test_a_queue_rings_an_agent_whose_line_was_hung_up(anna, line, switch):
     hang_up(line)
     call_in()
     distribute()
@@ -240,7 +239,7 @@ def test_a_queue_rings_an_agent_whose_line_was_hung_up(anna: Agent, line: AgentL
     assert switch.told[-1][0] == "join"
 
 
-def test_a_hold_keeps_the_line(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
+def test_a_hold_keeps_the_line(anna, line, switch):
     call = talking(anna)
     customer = call.legs.get().channel_id
     switch.told.clear()
@@ -257,7 +256,7 @@ def test_a_hold_keeps_the_line(anna: Agent, line: AgentLine, switch: RecordingSw
     ]
 
 
-def test_a_transfer_frees_the_line_and_may_return_to_it(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
+def test_a_transfer_frees_the_line_and_may_return_to_it(anna, line, switch):
     call = talking(anna)
     ask(call, "transfer", number="+48600100201")
     line.refresh_from_db()
@@ -277,7 +276,7 @@ def test_a_transfer_frees_the_line_and_may_return_to_it(anna: Agent, line: Agent
     assert switch.told[-1][0] == "join"
 
 
-def test_a_call_is_transferred_to_the_line_of_another_agent(queue: Queue, line: AgentLine) -> None:
+def test_a_call_is_transferred_to_the_line_of_another_agent(queue, line):
     zoe = member(queue, "zoe", "109")
     call = call_in()
     distribute()
@@ -296,7 +295,7 @@ def test_a_call_is_transferred_to_the_line_of_another_agent(queue: Queue, line: 
     assert state(zoe) == "talking"
 
 
-def test_the_line_of_a_phone_that_registers_anew_ends(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
+def test_the_line_of_a_phone_that_registers_anew_ends(anna, line, switch):
     switch_events.handle(Unregistered("999", timezone.now()))
     switch_events.handle(Unregistered(anna.number, line.asked_at))
     do_due()
@@ -311,9 +310,7 @@ def test_the_line_of_a_phone_that_registers_anew_ends(anna: Agent, line: AgentLi
     assert AgentLine.objects.get(ended_at=None).pk != line.pk
 
 
-def test_the_hang_up_of_a_line_without_a_phone_is_repeated(
-    anna: Agent, line: AgentLine, switch: RecordingSwitch
-) -> None:
+def test_the_hang_up_of_a_line_without_a_phone_is_repeated(anna, line, switch):
     call = talking(anna)
     switch.listed = [Channel(call.legs.get().channel_id, is_up=True)]
     switch.refusals["hang_up"] = SwitchUnreachable("silent")
@@ -334,7 +331,7 @@ def test_the_hang_up_of_a_line_without_a_phone_is_repeated(
     assert call.state == "ended"
 
 
-def test_the_log_out_ends_the_line(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
+def test_the_log_out_ends_the_line(anna, line, switch):
     presence.log_out(anna, ACTOR)
 
     do_due()
@@ -346,7 +343,7 @@ def test_the_log_out_ends_the_line(anna: Agent, line: AgentLine, switch: Recordi
 
 
 @pytest.mark.parametrize("way", ["log-out", "request", "setting"])
-def test_a_line_in_a_call_ends_after_the_call(anna: Agent, line: AgentLine, switch: RecordingSwitch, way: str) -> None:
+def test_a_line_in_a_call_ends_after_the_call(anna, line, switch, way):
     call = talking(anna)
     if way == "log-out":
         presence.log_out(anna, ACTOR)
@@ -364,7 +361,7 @@ def test_a_line_in_a_call_ends_after_the_call(anna: Agent, line: AgentLine, swit
     assert ("play_silence", line.channel_id) not in switch.told
 
 
-def test_a_line_that_the_switch_has_no_more_ends(anna: Agent, line: AgentLine, switch: RecordingSwitch) -> None:
+def test_a_line_that_the_switch_has_no_more_ends(anna, line, switch):
     call = talking(anna)
     switch.listed = [Channel(call.legs.get().channel_id, is_up=True)]
 
@@ -376,7 +373,7 @@ def test_a_line_that_the_switch_has_no_more_ends(anna: Agent, line: AgentLine, s
     assert (call.state, call.hung_up_by) == ("ended", "agent")
 
 
-def test_a_comparison_finds_a_line_that_was_picked_up_unheard(lined: Agent, switch: RecordingSwitch) -> None:
+def test_a_comparison_finds_a_line_that_was_picked_up_unheard(lined, switch):
     lines.ask_for_line(lined, ACTOR)
     line = AgentLine.objects.get()
     switch.listed = [Channel(line.channel_id, is_up=True)]
@@ -387,7 +384,7 @@ def test_a_comparison_finds_a_line_that_was_picked_up_unheard(lined: Agent, swit
     assert line.state == "up"
 
 
-def test_channels_of_lines_that_are_over_and_forgotten_tones_are_hung_up(switch: RecordingSwitch) -> None:
+def test_channels_of_lines_that_are_over_and_forgotten_tones_are_hung_up(switch):
     switch.listed = [Channel("callcentre-line-7", is_up=True), Channel("callcentre-line-7-tone", is_up=True)]
 
     differences = Comparison().compare(switch)
@@ -398,7 +395,7 @@ def test_channels_of_lines_that_are_over_and_forgotten_tones_are_hung_up(switch:
     assert switch.told == [("hang_up", "callcentre-line-7"), ("hang_up", "callcentre-line-7-tone")]
 
 
-def test_a_tone_that_outlives_its_process_is_hung_up_once_it_is_over(line: AgentLine, switch: RecordingSwitch) -> None:
+def test_a_tone_that_outlives_its_process_is_hung_up_once_it_is_over(line, switch):
     switch.listed = [Channel(line.channel_id, is_up=True), Channel(f"{line.channel_id}-tone", is_up=True)]
     for is_over in (False, True):
         AgentLine.objects.update(

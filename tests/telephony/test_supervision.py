@@ -8,9 +8,9 @@ from django.utils import timezone
 from callcentre.core.audit import AuditEntry
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from telephony.calls import commands, reconciliation, switch_events
-from telephony.models import Agent, AgentSession, CallCommand, Connection, Queue, Supervision
+from telephony.models import Agent, AgentSession, CallCommand, Connection, Supervision
 from telephony.switch.base import Channel, Ended, SwitchError, Up
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.telephony.callers import (
     CALLER,
     carry_out_all,
@@ -34,12 +34,12 @@ Kind = CallCommand.Kind
 
 
 @pytest.fixture
-def talking(agent: Agent, switch: RecordingSwitch) -> Connection:
+def talking(agent, switch):
     return talk_out()
 
 
 @pytest.fixture
-def boss() -> Agent:
+def boss():
     return free_agent("boss", "109")
 
 
@@ -66,9 +66,7 @@ def told(switch: RecordingSwitch) -> list[tuple[Any, ...]]:
     return found
 
 
-def test_a_supervisor_listens_whispers_and_barges_without_being_called_again(
-    talking: Connection, boss: Agent, switch: RecordingSwitch
-) -> None:
+def test_a_supervisor_listens_whispers_and_barges_without_being_called_again(talking, boss, switch):
     coach = join(talking)
     begun = told(switch)
     for mode in ("whisper", "barge", "barge", "listen"):
@@ -82,7 +80,7 @@ def test_a_supervisor_listens_whispers_and_barges_without_being_called_again(
     assert (row.agent, row.actor_name, row.ended_at) == (boss, ACTOR.name, None)
 
 
-def test_nothing_changes_for_the_call_and_its_agent(talking: Connection, agent: Agent, boss: Agent) -> None:
+def test_nothing_changes_for_the_call_and_its_agent(talking, agent, boss):
     coach = join(talking, "barge")
     hang_up(coach)
 
@@ -97,9 +95,7 @@ def test_nothing_changes_for_the_call_and_its_agent(talking: Connection, agent: 
     assert row.ended_at is not None
 
 
-def test_what_listening_needs_is_removed_when_the_supervisor_leaves(
-    talking: Connection, boss: Agent, switch: RecordingSwitch
-) -> None:
+def test_what_listening_needs_is_removed_when_the_supervisor_leaves(talking, boss, switch):
     coach = join(talking)
     told(switch)
 
@@ -109,7 +105,7 @@ def test_what_listening_needs_is_removed_when_the_supervisor_leaves(
     assert told(switch) == [("stop_listening", coach), ("hang_up", coach)]
 
 
-def test_a_request_ends_it(talking: Connection, boss: Agent, switch: RecordingSwitch) -> None:
+def test_a_request_ends_it(talking, boss, switch):
     coach = join(talking)
     told(switch)
 
@@ -119,7 +115,7 @@ def test_a_request_ends_it(talking: Connection, boss: Agent, switch: RecordingSw
     assert (Supervision.objects.get().ended_at is None, fresh(talking).state) == (False, "talking")
 
 
-def test_the_end_of_the_call_ends_it(talking: Connection, boss: Agent, switch: RecordingSwitch) -> None:
+def test_the_end_of_the_call_ends_it(talking, boss, switch):
     coach = join(talking)
     told(switch)
 
@@ -129,9 +125,7 @@ def test_the_end_of_the_call_ends_it(talking: Connection, boss: Agent, switch: R
     assert Supervision.objects.filter(ended_at=None).count() == 0
 
 
-def test_a_phone_that_is_picked_up_after_the_call_is_hung_up(
-    talking: Connection, boss: Agent, switch: RecordingSwitch
-) -> None:
+def test_a_phone_that_is_picked_up_after_the_call_is_hung_up(talking, boss, switch):
     ask(talking, "monitor", "listen")
     give_up(talking)
     told(switch)
@@ -142,9 +136,7 @@ def test_a_phone_that_is_picked_up_after_the_call_is_hung_up(
     assert told(switch) == [("stop_listening", coach), ("hang_up", coach)]
 
 
-def test_one_who_barges_leaves_the_talk_on_hold_and_comes_back(
-    talking: Connection, boss: Agent, switch: RecordingSwitch
-) -> None:
+def test_one_who_barges_leaves_the_talk_on_hold_and_comes_back(talking, boss, switch):
     coach = join(talking, "barge")
     told(switch)
 
@@ -163,9 +155,7 @@ def test_one_who_barges_leaves_the_talk_on_hold_and_comes_back(
     ]
 
 
-def test_a_transfer_keeps_the_supervisor_with_the_customer(
-    talking: Connection, boss: Agent, switch: RecordingSwitch
-) -> None:
+def test_a_transfer_keeps_the_supervisor_with_the_customer(talking, boss, switch):
     next_agent = free_agent("bert", "102")
     coach = join(talking, "barge")
     told(switch)
@@ -179,9 +169,7 @@ def test_a_transfer_keeps_the_supervisor_with_the_customer(
     assert (fresh(talking).agent, Supervision.objects.get().ended_at) == (next_agent, None)
 
 
-def test_a_call_that_is_taken_over_is_that_of_the_supervisor(
-    queue: Queue, anna: Agent, boss: Agent, switch: RecordingSwitch
-) -> None:
+def test_a_call_that_is_taken_over_is_that_of_the_supervisor(queue, anna, boss, switch):
     call = talk_in()
     coach = join(call)
     told(switch)
@@ -198,7 +186,7 @@ def test_a_call_that_is_taken_over_is_that_of_the_supervisor(
     assert (over.state, over.hung_up_by, over.disposition, state(boss)) == ("ended", "agent", "ANSWERED", "wrap_up")
 
 
-def test_a_call_out_that_is_taken_over_has_a_talk_of_each(talking: Connection, agent: Agent, boss: Agent) -> None:
+def test_a_call_out_that_is_taken_over_has_a_talk_of_each(talking, agent, boss):
     join(talking, "barge")
     ask(talking, "take_over")
     give_up(talking)
@@ -217,7 +205,7 @@ def refusal(call: Connection, kind: str, mode: str = "listen", sip: str = "109")
     return None
 
 
-def test_a_phone_that_cannot_listen_is_refused(talking: Connection, boss: Agent) -> None:
+def test_a_phone_that_cannot_listen_is_refused(talking, boss):
     AgentLineFactory(agent=AgentFactory(login="lined", number="201", has_line=True), state="up")
     BrowserPhoneFactory(agent__login="browser", agent__number="202")
 
@@ -236,13 +224,13 @@ def test_a_phone_that_cannot_listen_is_refused(talking: Connection, boss: Agent)
     assert Supervision.objects.count() == 0
 
 
-def test_a_caller_who_waits_is_not_listened_to(queue: Queue, boss: Agent, switch: RecordingSwitch) -> None:
+def test_a_caller_who_waits_is_not_listened_to(queue, boss, switch):
     from tests.telephony.callers import call_in
 
     assert refusal(call_in(), "monitor") == ErrorCode.CALL_NOT_TALKING
 
 
-def test_the_phone_of_a_supervisor_gets_no_call(queue: Queue, talking: Connection, switch: RecordingSwitch) -> None:
+def test_the_phone_of_a_supervisor_gets_no_call(queue, talking, switch):
     member(queue, "boss", "109")
     join(talking)
     from tests.telephony.callers import call_in
@@ -256,9 +244,7 @@ def test_the_phone_of_a_supervisor_gets_no_call(queue: Queue, talking: Connectio
     assert (before, offers(call)) == ([], [("boss", "ringing")])
 
 
-def test_a_phone_that_the_switch_refuses_or_that_is_not_picked_up_frees_the_supervisor(
-    talking: Connection, boss: Agent, switch: RecordingSwitch
-) -> None:
+def test_a_phone_that_the_switch_refuses_or_that_is_not_picked_up_frees_the_supervisor(talking, boss, switch):
     switch.refusals["call_agent"] = SwitchError("No such phone.")
     ask(talking, "monitor", "listen")
     del switch.refusals["call_agent"]
@@ -269,7 +255,7 @@ def test_a_phone_that_the_switch_refuses_or_that_is_not_picked_up_frees_the_supe
     assert list(reasons) == ["No such phone.", "User alerting, no answer"]
 
 
-def test_a_listener_that_was_killed_has_left_nothing(talking: Connection, boss: Agent, switch: RecordingSwitch) -> None:
+def test_a_listener_that_was_killed_has_left_nothing(talking, boss, switch):
     coach = join(talking)
     Supervision.objects.update(ended_at=timezone.now())
     legs = [Channel(channel(talking, number), is_up=True) for number in (1, 2)]
@@ -282,9 +268,7 @@ def test_a_listener_that_was_killed_has_left_nothing(talking: Connection, boss: 
     assert told(switch) == [("stop_listening", coach), ("hang_up", coach)]
 
 
-def test_a_supervisor_whose_phone_was_picked_up_unheard_hears_the_call(
-    talking: Connection, boss: Agent, switch: RecordingSwitch
-) -> None:
+def test_a_supervisor_whose_phone_was_picked_up_unheard_hears_the_call(talking, boss, switch):
     ask(talking, "monitor", "whisper")
     coach = Supervision.objects.get().channel_id
     legs = [Channel(channel(talking, number), is_up=True) for number in (1, 2)]
@@ -297,9 +281,7 @@ def test_a_supervisor_whose_phone_was_picked_up_unheard_hears_the_call(
     assert [request for request in told(switch) if coach in request] == 2 * [("whisper", coach, channel(talking, 2))]
 
 
-def test_a_switch_that_was_restarted_has_no_supervisors(
-    talking: Connection, boss: Agent, switch: RecordingSwitch
-) -> None:
+def test_a_switch_that_was_restarted_has_no_supervisors(talking, boss, switch):
     join(talking)
 
     repair()
@@ -307,7 +289,7 @@ def test_a_switch_that_was_restarted_has_no_supervisors(
     assert (fresh(talking).state, Supervision.objects.filter(ended_at=None).count()) == ("ended", 0)
 
 
-def test_the_audit_log_says_who_listened_to_what(talking: Connection, boss: Agent) -> None:
+def test_the_audit_log_says_who_listened_to_what(talking, boss):
     coach = join(talking)
     ask(talking, "monitor", "whisper")
     hang_up(coach)
@@ -320,7 +302,7 @@ def test_the_audit_log_says_who_listened_to_what(talking: Connection, boss: Agen
     ]
 
 
-def test_a_call_ends_by_a_supervisor_with_a_reason(talking: Connection) -> None:
+def test_a_call_ends_by_a_supervisor_with_a_reason(talking):
     commands.ask_end(ACTOR, fresh(talking), "Threats")
     carry_out_all()
 
@@ -333,7 +315,7 @@ def test_a_call_ends_by_a_supervisor_with_a_reason(talking: Connection) -> None:
     ("body", "content_type"),
     [("", "text/plain"), ("a=1", "text/plain"), ("[1]", "application/json"), ("{", "application/json")],
 )
-def test_who_sends_another_body_than_a_reason_gives_none(api: ApiClient, body: str, content_type: str) -> None:
+def test_who_sends_another_body_than_a_reason_gives_none(api, body, content_type):
     """The interface had no body here."""
     agent = free_agent("boss", "109")
 
@@ -341,9 +323,7 @@ def test_who_sends_another_body_than_a_reason_gives_none(api: ApiClient, body: s
     assert AgentSession.objects.get(agent=agent).reason == ""
 
 
-def test_a_call_without_supervisors_has_no_more_statements(
-    talking: Connection, django_assert_num_queries: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_call_without_supervisors_has_no_more_statements(talking, django_assert_num_queries, monkeypatch):
     from telephony.calls import bridges
 
     with django_assert_num_queries(0):
@@ -351,9 +331,7 @@ def test_a_call_without_supervisors_has_no_more_statements(
         assert bridges.supervisors_in(talking) == []
 
 
-def test_a_supervisor_who_barges_waits_with_the_customer_for_a_lost_phone(
-    agent: Agent, boss: Agent, switch: RecordingSwitch
-) -> None:
+def test_a_supervisor_who_barges_waits_with_the_customer_for_a_lost_phone(agent, boss, switch):
     Agent.objects.filter(pk=agent.pk).update(uses_browser_phone=True)
     call = talk_out()
     coach = join(call, "barge")

@@ -11,7 +11,6 @@ from telephony.models import Agent, AgentMessage, AgentSession, AgentState, Call
 from telephony.verbs import presence
 from tests.backoffice import BackOffice, messages_of, staff, superuser
 from tests.conftest import ACTOR
-from tests.telephony.doubles import RecordingSwitch
 from tests.telephony.factories import (
     AgentFactory,
     AgentMessageFactory,
@@ -30,7 +29,7 @@ def page_of(call: Connection, page: str = "monitor") -> str:
 
 
 @pytest.fixture
-def call(switch: RecordingSwitch) -> Connection:
+def call(switch):
     found: Connection = ConnectionFactory(talking=True, agent=AgentFactory(login="anna"))
     return found
 
@@ -44,7 +43,7 @@ def asked() -> list[tuple[str, Any]]:
     return list(CallCommand.objects.values_list("kind", "arguments"))
 
 
-def test_a_supervisor_listens_and_changes_the_mode_on_the_page(call: Connection) -> None:
+def test_a_supervisor_listens_and_changes_the_mode_on_the_page(call):
     client, boss = supervisor(number="109")
     for wanted in ("listen", "whisper"):
         client.post(page_of(call), {"do": wanted})
@@ -62,7 +61,7 @@ def test_a_supervisor_listens_and_changes_the_mode_on_the_page(call: Connection)
     assert 'value="take_over"' in page
 
 
-def test_a_user_without_an_agent_or_a_phone_gets_a_sentence(call: Connection) -> None:
+def test_a_user_without_an_agent_or_a_phone_gets_a_sentence(call):
     client = superuser()
     without_agent = client.page(page_of(call))
     client.post(page_of(call), {"do": "listen"})
@@ -73,7 +72,7 @@ def test_a_user_without_an_agent_or_a_phone_gets_a_sentence(call: Connection) ->
     assert asked() == []
 
 
-def test_a_phone_that_is_not_connected_is_refused_in_words(call: Connection) -> None:
+def test_a_phone_that_is_not_connected_is_refused_in_words(call):
     client, boss = supervisor(number="109", uses_browser_phone=True)
     BrowserPhoneFactory(agent=boss)
 
@@ -82,7 +81,7 @@ def test_a_phone_that_is_not_connected_is_refused_in_words(call: Connection) -> 
     assert messages_of(response) == ["Open the window of your phone first, and wait until it is connected."]
 
 
-def test_the_overview_leads_to_the_page_with_the_right_only(call: Connection) -> None:
+def test_the_overview_leads_to_the_page_with_the_right_only(call):
     assert call.agent
     presence.ring(call.agent, call, call.created_at)
     presence.talk(call.agent, call, call.created_at)
@@ -92,14 +91,14 @@ def test_the_overview_leads_to_the_page_with_the_right_only(call: Connection) ->
     assert page_of(call) in staff(*rights, "monitor_connection").page(reverse("overview"))
 
 
-def test_a_call_is_ended_with_a_reason(call: Connection) -> None:
+def test_a_call_is_ended_with_a_reason(call):
     superuser().submit(page_of(call, "end_call"), reason="Threats")
 
     assert asked() == [("hang_up", {"reason": "Threats"})]
     assert "Threats" in superuser().page(reverse("admin:telephony_connection_change", args=[call.pk]))
 
 
-def test_the_page_of_a_call_says_who_listened_and_how(call: Connection) -> None:
+def test_the_page_of_a_call_says_who_listened_and_how(call):
     Connection.objects.filter(pk=call.pk).update(is_supervised=True)
     modes = [["listen", "2026-11-28T08:30:00+00:00"], ["whisper", "2026-11-28T08:31:05+00:00"]]
     SupervisionFactory(connection=call, agent__login="boss", modes=modes)
@@ -110,7 +109,7 @@ def test_the_page_of_a_call_says_who_listened_and_how(call: Connection) -> None:
     assert "08:30:00 listens, " in page.replace("09:30:00", "08:30:00")
 
 
-def test_each_forced_state_has_its_reason_in_the_ledger_and_the_audit_log(switch: RecordingSwitch) -> None:
+def test_each_forced_state_has_its_reason_in_the_ledger_and_the_audit_log(switch):
     agent, pause, client = AgentFactory(login="anna"), PauseFactory(), superuser()
     presence.log_in(agent, ACTOR)
     for page, values in (("pause", {"pause": pause.pk}), ("free", {}), ("log_out", {})):
@@ -124,7 +123,7 @@ def test_each_forced_state_has_its_reason_in_the_ledger_and_the_audit_log(switch
     assert list(entries) == ["pause_agent", "free_agent", "log_out_agent"]
 
 
-def test_a_message_goes_to_those_whom_it_is_for(switch: RecordingSwitch) -> None:
+def test_a_message_goes_to_those_whom_it_is_for(switch):
     here, away, other = AgentFactory(login="here"), AgentFactory(login="away"), AgentFactory(login="other")
     queue, client = QueueFactory(members=[here, away]), superuser()
     for agent in (here, other):
@@ -139,7 +138,7 @@ def test_a_message_goes_to_those_whom_it_is_for(switch: RecordingSwitch) -> None
     assert AuditEntry.objects.filter(action="message_agent").count() == 3
 
 
-def test_messages_are_for_those_with_the_right() -> None:
+def test_messages_are_for_those_with_the_right():
     send = reverse("admin:telephony_agentmessage_send")
     AgentMessageFactory()
 

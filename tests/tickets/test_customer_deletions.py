@@ -1,6 +1,5 @@
 """Deletions of customers: no table and no file keeps anything personal, and calls stay for the report."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,7 +39,7 @@ from tickets.models import BlockedSender, Chat, Customer, ReceivedMail, Ticket
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
 
 
-def test_nothing_personal_of_a_customer_is_left_and_calls_keep_what_the_report_counts(own_storage: Path) -> None:
+def test_nothing_personal_of_a_customer_is_left_and_calls_keep_what_the_report_counts(own_storage):
     customer = a_person()
     before = left_of(*PERSONAL)
     assert files_on_disk(own_storage) == 8
@@ -92,7 +91,7 @@ def test_nothing_personal_of_a_customer_is_left_and_calls_keep_what_the_report_c
     assert not Transcription.objects.exists()
 
 
-def test_rows_of_other_people_stay(own_storage: Path) -> None:
+def test_rows_of_other_people_stay(own_storage):
     other = CustomerFactory(email="other@client.example", phone_numbers=["+48 22 555 11 11"])
     ticket = TicketFactory(customer=other)
     a_file("other", message=MessageFactory(ticket=ticket))
@@ -108,7 +107,7 @@ def test_rows_of_other_people_stay(own_storage: Path) -> None:
     assert files_on_disk(own_storage) == 2
 
 
-def test_chats_of_an_address_that_two_customers_share_stay() -> None:
+def test_chats_of_an_address_that_two_customers_share_stay():
     chat = a_chat()
     customer = CustomerFactory(email=EMAIL)
     CustomerFactory(email=EMAIL.upper())
@@ -118,7 +117,7 @@ def test_chats_of_an_address_that_two_customers_share_stay() -> None:
     assert Chat.objects.get().pk == chat.pk
 
 
-def test_a_customer_is_deleted_after_the_end_of_their_call() -> None:
+def test_a_customer_is_deleted_after_the_end_of_their_call():
     customer = CustomerFactory(surname=MARK)
     call = a_call(customer, "INBOUND", talking=True)
 
@@ -132,7 +131,7 @@ def test_a_customer_is_deleted_after_the_end_of_their_call() -> None:
     assert (waiting.state, left_of(*PERSONAL)) == ("finished", {})
 
 
-def test_an_interrupted_deletion_continues_and_counts_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_deletion_continues_and_counts_all(monkeypatch):
     """A worker dies at the beginning of each step, one after the other."""
     whole = removed("customer", a_person())
     ReceivedMail.objects.all().delete()
@@ -163,7 +162,7 @@ def test_an_interrupted_deletion_continues_and_counts_all(monkeypatch: pytest.Mo
     assert left_of(*PERSONAL) == {"tickets_blockedsender": 1}
 
 
-def test_records_of_campaigns_stay_and_the_page_says_so() -> None:
+def test_records_of_campaigns_stay_and_the_page_says_so():
     customer = CustomerFactory(phone_numbers=[NUMBER])
     RecordFactory.create_batch(2, phone_number=NUMBER)
     RecordFactory()
@@ -171,7 +170,7 @@ def test_records_of_campaigns_stay_and_the_page_says_so() -> None:
     assert "2 records of campaigns with a number of the customer stay." in consequences_of("customer", customer).remarks
 
 
-def test_a_merged_customer_is_deleted_alone() -> None:
+def test_a_merged_customer_is_deleted_alone():
     customer = CustomerFactory()
     merged = CustomerFactory(surname=MARK, email=EMAIL, merged_into=customer)
     ticket = TicketFactory(customer=customer)
@@ -181,7 +180,7 @@ def test_a_merged_customer_is_deleted_alone() -> None:
     assert (Customer.objects.get().pk, Ticket.objects.get().pk) == (customer.pk, ticket.pk)
 
 
-def test_the_query_count_of_the_consequences_is_constant() -> None:
+def test_the_query_count_of_the_consequences_is_constant():
     customer = CustomerFactory(email=EMAIL, phone_numbers=[NUMBER])
     for number in range(10):
         a_ticket(f"t{number}x", customer=customer)

@@ -1,7 +1,6 @@
 """Deletions of tickets, chats, mails and files: no table and no file keeps anything personal."""
 
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from callcentre.core import deletions
 from callcentre.core.audit import AuditEntry
 from callcentre.core.deletions import Deletion, consequences_of
 from callcentre.core.errors import Conflict
-from tests.conftest import ACTOR, ApiClient
+from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.deleting import EMAIL, MARK, PERSONAL, a_chat, a_file, a_mail, a_ticket, left_of, removed
 from tests.tickets.factories import (
@@ -37,7 +36,7 @@ from webhooks.models import Attempt, Event
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
 
 
-def test_nothing_of_a_ticket_is_left_in_any_table_or_file(own_storage: Path) -> None:
+def test_nothing_of_a_ticket_is_left_in_any_table_or_file(own_storage):
     ticket = a_ticket("a")
     merge_tickets(a_ticket("b"), ticket, ACTOR)
     assert files_on_disk(own_storage) == 6
@@ -48,7 +47,7 @@ def test_nothing_of_a_ticket_is_left_in_any_table_or_file(own_storage: Path) -> 
     assert sum(TicketCount.objects.values_list("count", flat=True)) == Ticket.objects.count() == 0
 
 
-def test_the_rows_of_mails_stay_so_that_they_are_not_taken_in_again(own_storage: Path) -> None:
+def test_the_rows_of_mails_stay_so_that_they_are_not_taken_in_again(own_storage):
     TicketQueueFactory()
     mail = raw_mail(MARK, Subject=MARK)
     taken(mail)
@@ -60,7 +59,7 @@ def test_the_rows_of_mails_stay_so_that_they_are_not_taken_in_again(own_storage:
     assert files_on_disk(own_storage) == 0
 
 
-def test_a_mail_to_a_deleted_ticket_opens_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mail_to_a_deleted_ticket_opens_a_new_one(monkeypatch):
     TicketQueueFactory()
     first = taken(raw_mail()).message.ticket
     # The ticket is deleted after the mail was matched with it.
@@ -76,7 +75,7 @@ def test_a_mail_to_a_deleted_ticket_opens_a_new_one(monkeypatch: pytest.MonkeyPa
     assert (mail.outcome, mail.message.ticket_id != first.pk) == ("stored", True)
 
 
-def test_connected_tickets_forget_each_other() -> None:
+def test_connected_tickets_forget_each_other():
     ticket, *others = TicketFactory.create_batch(3)
     for other in others:
         connect_tickets(ticket, other, ACTOR)
@@ -87,7 +86,7 @@ def test_connected_tickets_forget_each_other() -> None:
     assert [each.connected_ids for each in Ticket.objects.order_by("id")] == [[others[1].pk], [others[0].pk]]
 
 
-def test_a_merged_ticket_is_deleted_alone() -> None:
+def test_a_merged_ticket_is_deleted_alone():
     target, source = TicketFactory(), TicketFactory()
     MessageFactory(ticket=source)
     merge_tickets(source, target, ACTOR)
@@ -98,7 +97,7 @@ def test_a_merged_ticket_is_deleted_alone() -> None:
     assert target.messages.filter(type="MAIL").count() == 1
 
 
-def test_a_ticket_whose_message_is_being_sent_waits() -> None:
+def test_a_ticket_whose_message_is_being_sent_waits():
     dispatch = DispatchFactory(begun_at=timezone.now())
 
     waiting = removed("ticket", dispatch.message.ticket)
@@ -107,7 +106,7 @@ def test_a_ticket_whose_message_is_being_sent_waits() -> None:
     assert Ticket.objects.exists()
 
 
-def test_deletions_are_events() -> None:
+def test_deletions_are_events():
     customer = CustomerFactory()
     ticket = TicketFactory(customer=customer, agent=AgentFactory(login="anna"))
     chat = a_chat()
@@ -126,7 +125,7 @@ def test_deletions_are_events() -> None:
     ]
 
 
-def test_nothing_of_a_chat_is_left_in_any_table() -> None:
+def test_nothing_of_a_chat_is_left_in_any_table():
     chat = a_chat()
     created = Event.objects.get(action="CHAT_CONVERSATION_CREATED")
 
@@ -139,7 +138,7 @@ def test_nothing_of_a_chat_is_left_in_any_table() -> None:
     assert set(Attempt.objects.values_list("answer", flat=True)) == {""}
 
 
-def test_nothing_of_a_mail_is_left_and_its_ticket_stays(own_storage: Path) -> None:
+def test_nothing_of_a_mail_is_left_and_its_ticket_stays(own_storage):
     ticket = TicketFactory()
     message = MessageFactory(ticket=ticket, body=MARK, author_name=MARK, author_address=EMAIL)
     a_file("1", message=message)
@@ -158,7 +157,7 @@ def test_nothing_of_a_mail_is_left_and_its_ticket_stays(own_storage: Path) -> No
 
 
 @pytest.mark.parametrize("outcome", ["received", "quarantined", "ignored"])
-def test_a_mail_without_a_message_is_deleted_and_never_becomes_one(own_storage: Path, outcome: str) -> None:
+def test_a_mail_without_a_message_is_deleted_and_never_becomes_one(own_storage, outcome):
     mail = a_mail("1", outcome=outcome)
     if outcome == "quarantined":
         discard_mail(mail, ACTOR, MARK)
@@ -176,7 +175,7 @@ def test_a_mail_without_a_message_is_deleted_and_never_becomes_one(own_storage: 
             again()
 
 
-def test_a_file_leaves_its_message_and_the_mail_that_it_came_in(own_storage: Path) -> None:
+def test_a_file_leaves_its_message_and_the_mail_that_it_came_in(own_storage):
     message = MessageFactory(attachments=["1", "2"])
     first, second = a_file("1", message=message), a_file("2", message=message)
     mail = a_mail("3", message=message, outcome="stored")
@@ -192,7 +191,7 @@ def test_a_file_leaves_its_message_and_the_mail_that_it_came_in(own_storage: Pat
     assert message.ticket.history.get().action == "delete_file"
 
 
-def test_an_unused_upload_is_deleted_and_a_file_that_waits_to_be_sent_is_not(own_storage: Path) -> None:
+def test_an_unused_upload_is_deleted_and_a_file_that_waits_to_be_sent_is_not(own_storage):
     removed("file", a_file("1"))
     assert (StoredFile.objects.count(), files_on_disk(own_storage)) == (0, 0)
 
@@ -202,7 +201,7 @@ def test_an_unused_upload_is_deleted_and_a_file_that_waits_to_be_sent_is_not(own
         removed("file", file)
 
 
-def test_a_verb_on_a_deleted_row_is_a_conflict(api: ApiClient) -> None:
+def test_a_verb_on_a_deleted_row_is_a_conflict(api):
     ticket, customer, chat = TicketFactory(), CustomerFactory(), ChatFactory()
     for kind, row in (("ticket", ticket), ("customer", customer), ("chat", chat)):
         removed(kind, row)
@@ -220,7 +219,7 @@ def test_a_verb_on_a_deleted_row_is_a_conflict(api: ApiClient) -> None:
     assert api.get(f"/api/tickets/{ticket.pk}").status_code == 404
 
 
-def test_mail_and_replies_while_tickets_are_deleted_end_without_deadlock_or_left_rows(committed_db: None) -> None:
+def test_mail_and_replies_while_tickets_are_deleted_end_without_deadlock_or_left_rows(committed_db):
     tickets = [TicketFactory() for _ in range(12)]
     agent = AgentFactory()
     failures: list[BaseException] = []

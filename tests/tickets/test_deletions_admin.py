@@ -39,7 +39,7 @@ def ask(client: BackOffice, row: Any, **values: Any) -> Any:
 
 
 @each_kind
-def test_a_superuser_deletes_with_a_reason_and_sees_the_trace(kind: str) -> None:
+def test_a_superuser_deletes_with_a_reason_and_sees_the_trace(kind):
     client, row = superuser(), of_kind(kind)
     name = str(row)
 
@@ -69,7 +69,7 @@ def test_a_superuser_deletes_with_a_reason_and_sees_the_trace(kind: str) -> None
 
 
 @each_kind
-def test_a_deletion_needs_its_own_right_and_the_right_to_view(kind: str) -> None:
+def test_a_deletion_needs_its_own_right_and_the_right_to_view(kind):
     """Neither Django's `delete_…` nor the right alone is enough."""
     row, may_see = of_kind(kind), KINDS[kind][1]
     viewer, other = staff(may_see), staff("delete_personal_data")
@@ -84,7 +84,7 @@ def test_a_deletion_needs_its_own_right_and_the_right_to_view(kind: str) -> None
     assert both.page(ask(both, row)["Location"])
 
 
-def test_the_page_counts_deleted_and_emptied_rows() -> None:
+def test_the_page_counts_deleted_and_emptied_rows():
     customer = a_person()
 
     page = " ".join(superuser().page(page_of(customer, "delete")).split())
@@ -96,7 +96,7 @@ def test_the_page_counts_deleted_and_emptied_rows() -> None:
     assert "The agents work report no longer counts its chats: answered 1, closed 1." in page
 
 
-def test_the_query_count_of_the_deletion_page_is_constant() -> None:
+def test_the_query_count_of_the_deletion_page_is_constant():
     for count in (1, 8):
         customer = CustomerFactory(email=f"{count}@client.example")
         for number in range(count):
@@ -106,7 +106,7 @@ def test_the_query_count_of_the_deletion_page_is_constant() -> None:
             client.page(page_of(customer, "delete"))
 
 
-def test_a_recording_of_a_call_that_goes_on_is_not_deleted() -> None:
+def test_a_recording_of_a_call_that_goes_on_is_not_deleted():
     recording = RecordingFactory(ready=True, connection__talking=True)
     client = superuser()
 
@@ -118,7 +118,7 @@ def test_a_recording_of_a_call_that_goes_on_is_not_deleted() -> None:
 # The trace
 
 
-def test_traces_are_read_only() -> None:
+def test_traces_are_read_only():
     deletion, client = DeletionFactory(finished=True), superuser()
 
     assert client.get(reverse("admin:callcentre_deletion_add")).status_code == 403
@@ -128,7 +128,7 @@ def test_traces_are_read_only() -> None:
     assert deletion.reason == "request of 21 November"
 
 
-def test_traces_are_found_by_object_and_person() -> None:
+def test_traces_are_found_by_object_and_person():
     traces = [
         DeletionFactory(object_id="4711", finished=True),
         DeletionFactory(kind="chat", actor_name="anna", failed=True),
@@ -140,7 +140,7 @@ def test_traces_are_found_by_object_and_person() -> None:
     assert found == [traces[1:], traces[1:], traces[:1], traces[1:], traces]
 
 
-def test_a_failed_deletion_is_retried_by_a_person_with_the_right() -> None:
+def test_a_failed_deletion_is_retried_by_a_person_with_the_right():
     deletion = DeletionFactory(failed=True, object_id=str(TicketFactory().pk))
     again = reverse("admin:callcentre_deletion_again", args=[deletion.pk])
 
@@ -155,7 +155,7 @@ def test_a_failed_deletion_is_retried_by_a_person_with_the_right() -> None:
     assert "Something else changed" in messages_of(superuser().post(again))[0]
 
 
-def test_the_history_of_a_ticket_names_deleted_parts_and_its_page_opens_without_them() -> None:
+def test_the_history_of_a_ticket_names_deleted_parts_and_its_page_opens_without_them():
     message = MessageFactory()
     mail = a_mail("a", message=message, outcome="stored")
     file = a_file("b", message=message)

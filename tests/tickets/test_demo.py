@@ -1,13 +1,11 @@
 """The demonstration: tickets of every kind and way, something for every agent, once, the same every time."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from pytest_django import DjangoDbBlocker
 
 from callcentre.demonstration import switchboard, tickets
-from tests.conftest import ApiClient, kept_for_all
+from tests.conftest import kept_for_all
 from tickets.models import Chat, Customer, Message, Source, StoredFile, Ticket, TicketStatus
 
 pytestmark = pytest.mark.django_db
@@ -16,7 +14,7 @@ AGENTS = {f"agent{number}" for number in range(1, 6)}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _seeded(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+def _seeded(django_db_setup, django_db_blocker):
     def seed() -> None:
         switchboard.seed()
         tickets.seed()
@@ -25,7 +23,7 @@ def _seeded(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterat
         yield
 
 
-def test_tickets_are_of_all_kinds_and_every_agent_has_replied_commented_closed_and_chatted() -> None:
+def test_tickets_are_of_all_kinds_and_every_agent_has_replied_commented_closed_and_chatted():
     assert Ticket.objects.count() == 60
     assert set(Ticket.objects.values_list("source", flat=True)) == set(Source.values)
     kinds = set(TicketStatus.objects.values_list("kind", flat=True))
@@ -43,7 +41,7 @@ def test_tickets_are_of_all_kinds_and_every_agent_has_replied_commented_closed_a
         assert (ticket.closed_at is not None) == ticket.status.meaning.is_over
 
 
-def test_a_client_finds_fields_companies_and_attachments_through_the_api(api: ApiClient) -> None:
+def test_a_client_finds_fields_companies_and_attachments_through_the_api(api):
     tickets = api.get("/api/tickets?include_custom_fields=true").json()["result"]
     companies = api.get("/api/companies").json()
 
@@ -61,7 +59,7 @@ def test_a_client_finds_fields_companies_and_attachments_through_the_api(api: Ap
     assert any(ticket["connected_ticket_ids"] for ticket in tickets)
 
 
-def test_a_second_time_adds_nothing() -> None:
+def test_a_second_time_adds_nothing():
     def counts() -> list[int]:
         models: list[Any] = [Ticket, Message, Customer, Chat, StoredFile]
         return [model.objects.count() for model in models]

@@ -39,7 +39,7 @@ def progress_of(queue: TicketQueue) -> str:
         {"imap_host": "evil.example", "imap_user": "evil", "name": "Evil"},
     ],
 )
-def test_another_server_needs_the_password_again(change: dict[str, str | None]) -> None:
+def test_another_server_needs_the_password_again(change):
     queue = TicketQueueFactory(with_mailbox=True)
     before = TicketQueue.objects.filter(pk=queue.pk).values().get()
 
@@ -49,7 +49,7 @@ def test_another_server_needs_the_password_again(change: dict[str, str | None]) 
     assert TicketQueue.objects.filter(pk=queue.pk).values().get() == before
 
 
-def test_a_page_that_claims_to_have_shown_the_other_server_changes_nothing() -> None:
+def test_a_page_that_claims_to_have_shown_the_other_server_changes_nothing():
     queue = TicketQueueFactory(with_mailbox=True)
 
     save(superuser(), queue, imap_host="evil.example", **{"initial-imap_host": "evil.example"})
@@ -58,7 +58,7 @@ def test_a_page_that_claims_to_have_shown_the_other_server_changes_nothing() -> 
     assert queue.imap_host == "imap.callcentre.example"
 
 
-def test_another_server_gets_the_password_that_was_entered_for_it_or_none() -> None:
+def test_another_server_gets_the_password_that_was_entered_for_it_or_none():
     client, queues = superuser(), TicketQueueFactory.create_batch(3, with_mailbox=True)
     queues.append(TicketQueueFactory(with_mailbox=True, imap_password=""))
 
@@ -75,7 +75,7 @@ def test_another_server_gets_the_password_that_was_entered_for_it_or_none() -> N
     ]
 
 
-def test_tls_and_no_encryption_exclude_each_other() -> None:
+def test_tls_and_no_encryption_exclude_each_other():
     queue = TicketQueueFactory()
 
     response = save(superuser(), queue, expected=200, imap_allows_plain="on")
@@ -83,7 +83,7 @@ def test_tls_and_no_encryption_exclude_each_other() -> None:
     assert errors_of(response) == {"imap_allows_plain": ["Choose TLS or no encryption, not both."]}
 
 
-def test_another_address_of_a_marketplace_needs_its_password_again() -> None:
+def test_another_address_of_a_marketplace_needs_its_password_again():
     marketplace = MarketplaceFactory(http_auth_user="us", http_auth_password="of the marketplace")
     client, page = superuser(), page_of(marketplace)
 
@@ -98,7 +98,7 @@ def test_another_address_of_a_marketplace_needs_its_password_again() -> None:
 # Tests
 
 
-def test_a_test_is_made_by_a_worker_and_its_page_follows_it() -> None:
+def test_a_test_is_made_by_a_worker_and_its_page_follows_it():
     with serving(Mailbox(tls=None)) as box:
         box.add(b"From: a@b.example\n\nx")
         queue = queue_of(box)
@@ -116,7 +116,7 @@ def test_a_test_is_made_by_a_worker_and_its_page_follows_it() -> None:
     assert progress_of(queue) not in done
 
 
-def test_a_failed_test_says_why() -> None:
+def test_a_failed_test_says_why():
     queue = TicketQueueFactory(with_mailbox=True, imap_host="127.0.0.1", imap_port=1)
     client = superuser()
 
@@ -126,7 +126,7 @@ def test_a_failed_test_says_why() -> None:
     assert "No connection: the server cannot be reached" in client.page(page_of(queue, "test_connection"))
 
 
-def test_a_test_that_lost_its_worker_can_be_made_again() -> None:
+def test_a_test_that_lost_its_worker_can_be_made_again():
     long_ago = timezone.now() - timedelta(minutes=5)
     test = MailboxTestFactory(asked_at=long_ago, started_at=long_ago)
     client, page = superuser(), page_of(test.queue, "test_connection")
@@ -142,7 +142,7 @@ def test_a_test_that_lost_its_worker_can_be_made_again() -> None:
     ("change", "is_kept"),
     [({"name": "Other"}, True), ({"imap_folder": "Other"}, False), ({"new_password": "x"}, False)],
 )
-def test_the_result_of_other_settings_is_not_shown(change: dict[str, str], is_kept: bool) -> None:
+def test_the_result_of_other_settings_is_not_shown(change, is_kept):
     test = MailboxTestFactory(finished_at=timezone.now(), mail_count=1, unseen_count=0)
 
     save(superuser(), test.queue, **change)
@@ -150,7 +150,7 @@ def test_the_result_of_other_settings_is_not_shown(change: dict[str, str], is_ke
     assert MailboxTest.objects.exists() is is_kept
 
 
-def test_viewers_cannot_test_a_mailbox() -> None:
+def test_viewers_cannot_test_a_mailbox():
     queue, client = TicketQueueFactory(with_mailbox=True), staff("view_ticketqueue")
 
     assert client.get(page_of(queue, "test_connection")).status_code == 403

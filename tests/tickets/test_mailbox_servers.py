@@ -1,7 +1,6 @@
 """Servers of mailboxes: permitted addresses, encryption of the password, and messages about failures."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,7 +27,7 @@ INTERNAL = [
 
 
 @pytest.fixture
-def trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def trusted(tmp_path, monkeypatch):
     """Trust certificates that the tests sign."""
     monkeypatch.setenv("SSL_CERT_FILE", authorities(tmp_path))
 
@@ -56,9 +55,7 @@ def logins(box: Mailbox) -> list[str]:
 
 @BOTH
 @pytest.mark.parametrize("host", INTERNAL)
-def test_a_mailbox_inside_our_network_is_refused_in_the_same_words(
-    box: Mailbox, settings: Any, error_of: Tried, host: str
-) -> None:
+def test_a_mailbox_inside_our_network_is_refused_in_the_same_words(box, settings, error_of, host):
     # The networks of webhooks are others.
     settings.MAILBOX_ALLOWED_NETWORKS, settings.WEBHOOK_ALLOWED_NETWORKS = [], ["127.0.0.1"]
 
@@ -70,12 +67,12 @@ def test_a_mailbox_inside_our_network_is_refused_in_the_same_words(
 @BOTH
 @pytest.mark.parametrize("addresses", [["127.0.0.1"], ["93.184.215.14", "127.0.0.1"], ["127.0.0.1", "10.0.0.1"]])
 def test_the_address_behind_a_name_counts_and_not_the_name(
-    box: Mailbox,
-    settings: Any,
-    resolve: Callable[[str, list[str]], Any],  # noqa: F811
-    error_of: Tried,
-    addresses: list[str],
-) -> None:
+    box,
+    settings,
+    resolve,  # noqa: F811
+    error_of,
+    addresses,
+):
     settings.MAILBOX_ALLOWED_NETWORKS = ["10.0.0.0/8"]
     resolve("mail.example", addresses)
 
@@ -85,11 +82,11 @@ def test_the_address_behind_a_name_counts_and_not_the_name(
 
 @BOTH
 def test_an_address_is_looked_up_once_and_is_the_one_connected_to(
-    box: Mailbox,
-    settings: Any,
-    resolve: Callable[[str, list[str]], list[str]],  # noqa: F811
-    error_of: Tried,
-) -> None:
+    box,
+    settings,
+    resolve,  # noqa: F811
+    error_of,
+):
     asked = resolve("mail.example", ["127.0.0.1"])
 
     error = error_of(queue_of(box, imap_host="mail.example"))
@@ -100,12 +97,12 @@ def test_an_address_is_looked_up_once_and_is_the_one_connected_to(
 @BOTH
 @pytest.mark.parametrize("networks", [[], ["10.0.0.0/8"]])
 def test_a_password_without_encryption_stays_in_the_allowed_networks(
-    box: Mailbox,
-    settings: Any,
-    resolve: Callable[[str, list[str]], Any],  # noqa: F811
-    error_of: Tried,
-    networks: list[str],
-) -> None:
+    box,
+    settings,
+    resolve,  # noqa: F811
+    error_of,
+    networks,
+):
     settings.MAILBOX_ALLOWED_NETWORKS = networks
     # A public address, to which no connection may be made.
     resolve("mail.example", ["93.184.215.14"])
@@ -116,7 +113,7 @@ def test_a_password_without_encryption_stays_in_the_allowed_networks(
 
 
 @BOTH
-def test_a_server_without_starttls_gets_no_password(box: Mailbox, error_of: Tried) -> None:
+def test_a_server_without_starttls_gets_no_password(box, error_of):
     error = error_of(queue_of(box, imap_allows_plain=False))
 
     assert (error, logins(box)) == (connection_reasons.NO_STARTTLS, [])
@@ -126,9 +123,7 @@ def test_a_server_without_starttls_gets_no_password(box: Mailbox, error_of: Trie
 @BOTH
 @pytest.mark.parametrize("kind", ["tls", "starttls"])
 @pytest.mark.parametrize("name", ["127.0.0.1", "mail.example"])
-def test_a_password_goes_to_a_server_whose_certificate_is_for_its_name(
-    box: Mailbox, tmp_path: Path, error_of: Tried, kind: str, name: str
-) -> None:
+def test_a_password_goes_to_a_server_whose_certificate_is_for_its_name(box, tmp_path, error_of, kind, name):
     setattr(box, kind, tls_for(tmp_path, name))
 
     error = error_of(queue_of(box, imap_uses_tls=kind == "tls", imap_allows_plain=False))
@@ -139,23 +134,19 @@ def test_a_password_goes_to_a_server_whose_certificate_is_for_its_name(
 
 @BOTH
 @pytest.mark.parametrize("greeting", ["SSH-2.0-OpenSSH_9.6 inner-host", "220 inner-host ESMTP", "* BYE inner-host"])
-def test_the_answer_of_another_service_is_not_shown(
-    box: Mailbox, settings: Any, error_of: Tried, greeting: str
-) -> None:
+def test_the_answer_of_another_service_is_not_shown(box, settings, error_of, greeting):
     box.greeting = greeting
 
     assert error_of(queue_of(box)) == mailbox_connection.NO_IMAP
 
 
 @BOTH
-def test_a_closed_port_is_reported_as_unreachable(box: Mailbox, settings: Any, error_of: Tried) -> None:
+def test_a_closed_port_is_reported_as_unreachable(box, settings, error_of):
     assert error_of(queue_of(box, imap_port=1)) == connection_reasons.UNREACHABLE
 
 
 @pytest.mark.parametrize("is_before_greeting", [True, False])
-def test_a_test_of_a_server_that_never_answers_ends_at_its_limit(
-    box: Mailbox, settings: Any, monkeypatch: pytest.MonkeyPatch, is_before_greeting: bool
-) -> None:
+def test_a_test_of_a_server_that_never_answers_ends_at_its_limit(box, settings, monkeypatch, is_before_greeting):
     monkeypatch.setattr(mailbox_connection, "LONGEST_SECONDS", 1)
     if is_before_greeting:
         box.greeting = ""
@@ -172,7 +163,7 @@ def test_a_test_of_a_server_that_never_answers_ends_at_its_limit(
 # The test itself
 
 
-def test_a_test_counts_the_mails_and_changes_nothing(box: Mailbox, settings: Any) -> None:
+def test_a_test_counts_the_mails_and_changes_nothing(box, settings):
     for number in range(3):
         box.add(b"From: a@b.example\n\nx", is_seen=number == 0)
 
@@ -184,7 +175,7 @@ def test_a_test_counts_the_mails_and_changes_nothing(box: Mailbox, settings: Any
     assert (box.fetched(), box.seen) == ([], {1})
 
 
-def test_a_repeated_task_makes_one_test(box: Mailbox) -> None:
+def test_a_repeated_task_makes_one_test(box):
     queue = queue_of(box)
     request_mailbox_test(queue, ACTOR)
 
@@ -194,9 +185,7 @@ def test_a_repeated_task_makes_one_test(box: Mailbox) -> None:
     assert box.connections == 1
 
 
-def test_a_second_request_starts_no_second_test_and_the_sweep_finds_one_whose_task_was_lost(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_second_request_starts_no_second_test_and_the_sweep_finds_one_whose_task_was_lost(monkeypatch):
     enqueued: list[Any] = []
     for module in ("tickets.verbs.mailbox_tests", "tickets.tasks"):
         monkeypatch.setattr(f"{module}.enqueue", lambda *call: enqueued.append(call))

@@ -3,7 +3,6 @@
 from base64 import urlsafe_b64decode
 from datetime import timedelta
 from hashlib import sha256
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -26,7 +25,7 @@ MAILBOX = "help@us.example"
 
 
 @pytest.fixture(name="box")
-def a_mailbox_with_tokens(box: Mailbox) -> Mailbox:
+def a_mailbox_with_tokens(box):
     """The server takes the provider's token, and no password."""
     box.user, box.password, box.token = MAILBOX, "\0none", "token-1"
     box.add(a_mail())
@@ -41,7 +40,7 @@ def error_of(queue: TicketQueue) -> str:
 # The consent of a person
 
 
-def test_a_person_connects_a_mailbox_and_its_mail_is_read(box: Mailbox, provider: Provider) -> None:
+def test_a_person_connects_a_mailbox_and_its_mail_is_read(box, provider):
     provider.more = {"refresh_token": "refresh-1"}
     queue, client = queue_with_tokens(box), superuser()
     connect = reverse("admin:tickets_ticketqueue_connect", args=[queue.pk])
@@ -75,9 +74,7 @@ def test_a_person_connects_a_mailbox_and_its_mail_is_read(box: Mailbox, provider
 
 
 @pytest.mark.parametrize("wrong", ["state", "person", "late", "twice"])
-def test_an_answer_of_the_provider_that_this_person_did_not_ask_for_changes_nothing(
-    box: Mailbox, provider: Provider, wrong: str
-) -> None:
+def test_an_answer_of_the_provider_that_this_person_did_not_ask_for_changes_nothing(box, provider, wrong):
     queue, client = queue_with_tokens(box), superuser()
     leave = client.post(reverse("admin:tickets_ticketqueue_connect", args=[queue.pk]))
     asked = {"state": parse_qs(urlsplit(leave["Location"]).query)["state"][0], "code": "code-1"}
@@ -95,7 +92,7 @@ def test_an_answer_of_the_provider_that_this_person_did_not_ask_for_changes_noth
     assert MailboxGrant.objects.get().granted_at is None
 
 
-def test_microsoft_is_asked_for_imap_smtp_and_a_refresh_token_in_our_tenant(box: Mailbox, provider: Provider) -> None:
+def test_microsoft_is_asked_for_imap_smtp_and_a_refresh_token_in_our_tenant(box, provider):
     queue = queue_with_tokens(box, "microsoft")
 
     leave = superuser().post(reverse("admin:tickets_ticketqueue_connect", args=[queue.pk]))
@@ -110,7 +107,7 @@ def test_microsoft_is_asked_for_imap_smtp_and_a_refresh_token_in_our_tenant(box:
 # Applications and service accounts
 
 
-def test_an_application_of_microsoft_needs_no_person(box: Mailbox, provider: Provider) -> None:
+def test_an_application_of_microsoft_needs_no_person(box, provider):
     queue = queue_with_tokens(box, "microsoft_app")
 
     assert poll(queue.pk) == 1
@@ -124,7 +121,7 @@ def test_an_application_of_microsoft_needs_no_person(box: Mailbox, provider: Pro
     )
 
 
-def test_a_service_account_of_google_signs_for_the_mailbox(box: Mailbox, provider: Provider) -> None:
+def test_a_service_account_of_google_signs_for_the_mailbox(box, provider):
     queue = queue_with_tokens(box, "google_service")
 
     assert poll(queue.pk) == 1
@@ -142,7 +139,7 @@ def test_a_service_account_of_google_signs_for_the_mailbox(box: Mailbox, provide
 # Renewal
 
 
-def test_a_token_is_renewed_ahead_of_its_expiry_and_not_before(box: Mailbox, provider: Provider) -> None:
+def test_a_token_is_renewed_ahead_of_its_expiry_and_not_before(box, provider):
     queue = queue_with_tokens(box, "microsoft")
     granted(queue)
     provider.more = {"refresh_token": "refresh-2"}
@@ -157,7 +154,7 @@ def test_a_token_is_renewed_ahead_of_its_expiry_and_not_before(box: Mailbox, pro
     assert MailboxGrant.objects.get().access_token == "token-1"
 
 
-def test_a_token_that_is_still_good_is_used_while_the_provider_is_away(box: Mailbox, provider: Provider) -> None:
+def test_a_token_that_is_still_good_is_used_while_the_provider_is_away(box, provider):
     queue = queue_with_tokens(box)
     granted(queue, access_token="token-1", expires_at=timezone.now() + timedelta(minutes=5))
     provider.status = 503
@@ -166,7 +163,7 @@ def test_a_token_that_is_still_good_is_used_while_the_provider_is_away(box: Mail
     assert MailboxGrant.objects.get().error == "the provider cannot be asked for a token; it is asked again: HTTPError"
 
 
-def test_tokens_are_stored_encrypted(box: Mailbox, provider: Provider) -> None:
+def test_tokens_are_stored_encrypted(box, provider):
     queue = queue_with_tokens(box)
     granted(queue)
     renew(queue.pk)
@@ -190,9 +187,7 @@ def test_tokens_are_stored_encrypted(box: Mailbox, provider: Provider) -> None:
         ("google", "server_error", "the provider refuses a token"),
     ],
 )
-def test_a_refusal_of_the_provider_is_shown_as_what_to_do(
-    box: Mailbox, provider: Provider, login: str, error: str, sentence: str
-) -> None:
+def test_a_refusal_of_the_provider_is_shown_as_what_to_do(box, provider, login, error, sentence):
     provider.error, provider.description = error, "AADSTS1: in its words.\r\nTrace ID: 1"
     queue = queue_with_tokens(box, login)
     granted(queue)
@@ -205,9 +200,7 @@ def test_a_refusal_of_the_provider_is_shown_as_what_to_do(
     assert box.connections == 0
 
 
-def test_a_consent_that_is_withdrawn_while_the_mailbox_is_read_is_shown_at_its_queue(
-    box: Mailbox, provider: Provider
-) -> None:
+def test_a_consent_that_is_withdrawn_while_the_mailbox_is_read_is_shown_at_its_queue(box, provider):
     queue = queue_with_tokens(box, polled_at=timezone.now())
     granted(queue)
     provider.error = "invalid_grant"
@@ -218,7 +211,7 @@ def test_a_consent_that_is_withdrawn_while_the_mailbox_is_read_is_shown_at_its_q
     assert "the provider has ended the access" in page
 
 
-def test_a_mailbox_that_no_person_has_connected_says_so(box: Mailbox, provider: Provider, settings: Any) -> None:
+def test_a_mailbox_that_no_person_has_connected_says_so(box, provider, settings):
     queue = queue_with_tokens(box)
     poll(queue.pk)
     assert error_of(queue).startswith("no person has connected the mailbox yet")
@@ -230,7 +223,7 @@ def test_a_mailbox_that_no_person_has_connected_says_so(box: Mailbox, provider: 
     assert queue.poll_error == "settings of the provider are missing: GOOGLE_CLIENT_SECRET"
 
 
-def test_a_token_of_another_account_is_refused_by_the_server_in_words(box: Mailbox, provider: Provider) -> None:
+def test_a_token_of_another_account_is_refused_by_the_server_in_words(box, provider):
     queue = queue_with_tokens(box)
     granted(queue)
     provider.token = "of-another"
@@ -239,7 +232,7 @@ def test_a_token_of_another_account_is_refused_by_the_server_in_words(box: Mailb
     assert error_of(queue).startswith("the server refuses the token")
 
 
-def test_no_other_server_gets_a_token(box: Mailbox, provider: Provider) -> None:
+def test_no_other_server_gets_a_token(box, provider):
     queue = queue_with_tokens(box, imap_host="localhost")
     granted(queue)
 
@@ -252,7 +245,7 @@ def test_no_other_server_gets_a_token(box: Mailbox, provider: Provider) -> None:
 # The page of the queue
 
 
-def test_the_servers_of_a_mailbox_with_tokens_are_those_of_its_provider() -> None:
+def test_the_servers_of_a_mailbox_with_tokens_are_those_of_its_provider():
     queue = TicketQueueFactory(with_mailbox=True, address=MAILBOX)
     other = TicketQueueFactory(with_mailbox=True)
     choice = {"imap_login": "microsoft", "imap_host": "evil.example", "smtp_uses_mailbox": "on", "language": "en"}
@@ -267,7 +260,7 @@ def test_the_servers_of_a_mailbox_with_tokens_are_those_of_its_provider() -> Non
     assert errors_of(refused) == {"imap_user": ["Enter the address of the mailbox."]}
 
 
-def test_another_account_of_a_queue_needs_another_consent(box: Mailbox) -> None:
+def test_another_account_of_a_queue_needs_another_consent(box):
     queue = queue_with_tokens(box, address=MAILBOX)
     granted(queue)
 

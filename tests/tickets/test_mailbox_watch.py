@@ -6,7 +6,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 import pytest
 
@@ -28,13 +27,13 @@ pytestmark = [
 
 
 @pytest.fixture(name="box")
-def a_mailbox_with_idle(box: Mailbox) -> Mailbox:
+def a_mailbox_with_idle(box):
     box.has_idle = True
     return box
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick(monkeypatch):
     monkeypatch.setattr(mailbox_watch, "TICK_SECONDS", 0.05)
     monkeypatch.setattr(mailbox_watch, "LOOK_SECONDS", 0.1)
     monkeypatch.setattr(mailbox_watch, "PAUSE_SECONDS", 0.1)
@@ -66,9 +65,7 @@ def subjects() -> list[str]:
 
 
 @pytest.mark.parametrize("encryption", ["none", "TLS"])
-def test_new_mail_is_read_as_soon_as_the_server_tells_over_one_connection(
-    box: Mailbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encryption: str
-) -> None:
+def test_new_mail_is_read_as_soon_as_the_server_tells_over_one_connection(box, tmp_path, monkeypatch, encryption):
     monkeypatch.setenv("SSL_CERT_FILE", authorities(tmp_path))
     box.tls = tls_for(tmp_path, "127.0.0.1") if encryption == "TLS" else None
     box.add(a_mail(Subject="Before"))
@@ -89,9 +86,7 @@ def test_new_mail_is_read_as_soon_as_the_server_tells_over_one_connection(
 
 
 @pytest.mark.parametrize("server", ["has no IDLE", "does not tell"])
-def test_a_server_that_does_not_tell_is_asked_again_and_again(
-    box: Mailbox, monkeypatch: pytest.MonkeyPatch, server: str
-) -> None:
+def test_a_server_that_does_not_tell_is_asked_again_and_again(box, monkeypatch, server):
     monkeypatch.setattr(mailbox_watch, "READ_SECONDS", 0.2)
     box.has_idle, box.tells = server == "does not tell", False
     queue_of(box)
@@ -105,7 +100,7 @@ def test_a_server_that_does_not_tell_is_asked_again_and_again(
     assert ("IDLE" in box.commands) == box.has_idle
 
 
-def test_a_lost_connection_is_opened_again_and_no_failure_is_shown(box: Mailbox) -> None:
+def test_a_lost_connection_is_opened_again_and_no_failure_is_shown(box):
     queue = queue_of(box)
 
     with watching():
@@ -119,9 +114,7 @@ def test_a_lost_connection_is_opened_again_and_no_failure_is_shown(box: Mailbox)
     assert queue.failing_since is None
 
 
-def test_a_refused_log_in_is_shown_tried_with_growing_pauses_and_at_once_after_a_change(
-    box: Mailbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refused_log_in_is_shown_tried_with_growing_pauses_and_at_once_after_a_change(box, monkeypatch):
     monkeypatch.setattr(mailbox_watch, "PAUSE_SECONDS", 100)
     queue = queue_of(box, imap_password="wrong")
 
@@ -138,7 +131,7 @@ def test_a_refused_log_in_is_shown_tried_with_growing_pauses_and_at_once_after_a
     assert (error(), box.connections) == ("", 2)
 
 
-def test_an_inactive_queue_is_let_go(box: Mailbox) -> None:
+def test_an_inactive_queue_is_let_go(box):
     queue = queue_of(box)
 
     with watching():
@@ -149,7 +142,7 @@ def test_an_inactive_queue_is_let_go(box: Mailbox) -> None:
         wait_for(lambda: not is_locked(queue.pk))
 
 
-def test_a_token_opens_the_connection(box: Mailbox, provider: Provider) -> None:
+def test_a_token_opens_the_connection(box, provider):
     box.user, box.token = "help@us.example", provider.token
     box.add(a_mail())
     granted(queue_with_tokens(box))
@@ -160,7 +153,7 @@ def test_a_token_opens_the_connection(box: Mailbox, provider: Provider) -> None:
     assert Ticket.objects.count() == len(provider.asked) == 1
 
 
-def test_a_hundred_mailboxes_are_kept_by_one_process_though_some_servers_hang(box: Mailbox) -> None:
+def test_a_hundred_mailboxes_are_kept_by_one_process_though_some_servers_hang(box):
     box.has_idle = True
     hanging = Mailbox(password="\0hangs")
     with serving(hanging):
@@ -178,7 +171,7 @@ def test_a_hundred_mailboxes_are_kept_by_one_process_though_some_servers_hang(bo
     assert kept == 80
 
 
-def test_a_watch_that_is_killed_leaves_its_mailboxes_to_the_polls(box: Mailbox, tmp_path: Path) -> None:
+def test_a_watch_that_is_killed_leaves_its_mailboxes_to_the_polls(box, tmp_path):
     queue = queue_of(box)
     command = [sys.executable, "manage.py", "watch_mailboxes"]
     variables = environment(tmp_path, MAILBOX_ALLOWED_NETWORKS="127.0.0.1")

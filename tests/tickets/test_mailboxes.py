@@ -31,7 +31,7 @@ def let_time_pass(queue: TicketQueue) -> None:
     TicketQueue.objects.filter(pk=queue.pk).update(polled_at=timezone.now() - timedelta(hours=1))
 
 
-def test_new_mail_becomes_tickets_once_and_is_marked_as_read(box: Mailbox) -> None:
+def test_new_mail_becomes_tickets_once_and_is_marked_as_read(box):
     read, unread = box.add(numbered(1), is_seen=True), box.add(numbered(2))
     queue = queue_of(box)
 
@@ -51,7 +51,7 @@ def test_new_mail_becomes_tickets_once_and_is_marked_as_read(box: Mailbox) -> No
     assert set(ReceivedMail.objects.values_list("imap_validity", "imap_uid")) == {(7, unread), (7, later)}
 
 
-def test_ten_thousand_old_mails_cost_nothing_and_the_unread_ones_are_taken(box: Mailbox) -> None:
+def test_ten_thousand_old_mails_cost_nothing_and_the_unread_ones_are_taken(box):
     for _ in range(10_000):
         box.add(b"From: a@b.example\n\nold", is_seen=True)
     news = [box.add(numbered(number)) for number in range(3)]
@@ -63,9 +63,7 @@ def test_ten_thousand_old_mails_cost_nothing_and_the_unread_ones_are_taken(box: 
 
 
 @pytest.mark.slow("writes many rows")
-def test_ten_thousand_unread_mails_are_taken_in_their_order_in_turns(
-    box: Mailbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ten_thousand_unread_mails_are_taken_in_their_order_in_turns(box, monkeypatch):
     taken: list[int] = []
     enqueued: list[int] = []
     monkeypatch.setattr(mailbox_poll, "take_in", lambda stream, queue, place: taken.append(place[1]))
@@ -83,9 +81,7 @@ def test_ten_thousand_unread_mails_are_taken_in_their_order_in_turns(
     assert enqueued == [queue.pk] * 3
 
 
-def test_a_wrong_password_is_shown_with_time_and_reason_and_logged_once(
-    box: Mailbox, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_wrong_password_is_shown_with_time_and_reason_and_logged_once(box, caplog):
     box.add(numbered(1))
     queue = queue_of(box, imap_password="wrong")
     before = timezone.now()
@@ -111,7 +107,7 @@ def test_a_wrong_password_is_shown_with_time_and_reason_and_logged_once(
     assert (mended.poll_error, mended.failing_since) == ("", None)
 
 
-def test_a_failing_mailbox_is_paused_for_as_long_as_it_has_failed(box: Mailbox) -> None:
+def test_a_failing_mailbox_is_paused_for_as_long_as_it_has_failed(box):
     queue = queue_of(box, imap_password="wrong")
     poll(queue.pk)
     now = timezone.now()
@@ -128,7 +124,7 @@ def test_a_failing_mailbox_is_paused_for_as_long_as_it_has_failed(box: Mailbox) 
     assert len(box.commands) > asked
 
 
-def test_a_connection_cut_inside_a_mail_loses_and_doubles_no_mail(box: Mailbox) -> None:
+def test_a_connection_cut_inside_a_mail_loses_and_doubles_no_mail(box):
     uids = [box.add(numbered(number)) for number in range(1, 4)]
     box.faults[uids[1]] = "cut"
     queue = queue_of(box)
@@ -143,7 +139,7 @@ def test_a_connection_cut_inside_a_mail_loses_and_doubles_no_mail(box: Mailbox) 
     assert subjects() == ["Mail 1", "Mail 2", "Mail 3"]
 
 
-def test_a_mail_that_breaks_the_server_is_skipped_after_some_attempts(box: Mailbox) -> None:
+def test_a_mail_that_breaks_the_server_is_skipped_after_some_attempts(box):
     uids = [box.add(numbered(number)) for number in range(1, 4)]
     box.faults[uids[1]] = "cut"
     queue = queue_of(box)
@@ -167,7 +163,7 @@ def test_a_mail_that_breaks_the_server_is_skipped_after_some_attempts(box: Mailb
 
 
 @pytest.mark.parametrize("fault", ["no", "bad", "nil"])
-def test_a_withheld_mail_does_not_stop_the_others(box: Mailbox, fault: str) -> None:
+def test_a_withheld_mail_does_not_stop_the_others(box, fault):
     uids = [box.add(numbered(number)) for number in range(1, 4)]
     box.faults[uids[1]] = fault
     queue = queue_of(box)
@@ -180,7 +176,7 @@ def test_a_withheld_mail_does_not_stop_the_others(box: Mailbox, fault: str) -> N
     assert uids[1] not in box.seen
 
 
-def test_a_mail_that_is_too_large_is_quarantined_with_its_headers(box: Mailbox, settings: object) -> None:
+def test_a_mail_that_is_too_large_is_quarantined_with_its_headers(box, settings):
     settings.MAX_MAIL_MB = 1  # type: ignore[attr-defined]
     large = box.add(a_mail("x" * 1_100_000, Subject="Large"))
     small = box.add(numbered(2))
@@ -198,7 +194,7 @@ def test_a_mail_that_is_too_large_is_quarantined_with_its_headers(box: Mailbox, 
     assert box.fetched() == [small, large, small]
 
 
-def test_a_server_that_renumbers_its_mails_doubles_and_hides_none(box: Mailbox) -> None:
+def test_a_server_that_renumbers_its_mails_doubles_and_hides_none(box):
     old, taken = numbered(1), numbered(2)
     box.add(old, is_seen=True)
     box.add(taken)
@@ -218,7 +214,7 @@ def test_a_server_that_renumbers_its_mails_doubles_and_hides_none(box: Mailbox) 
     assert (queue.imap_validity, queue.imap_last_uid, queue.imap_pending) == (8, 103, [])
 
 
-def test_one_poison_mail_does_not_stop_the_others(box: Mailbox) -> None:
+def test_one_poison_mail_does_not_stop_the_others(box):
     box.add(b"\x00\xff\xfe" * 1000)
     box.add(b"\n\nno headers")
     box.add(numbered(3))
@@ -229,7 +225,7 @@ def test_one_poison_mail_does_not_stop_the_others(box: Mailbox) -> None:
     assert ReceivedMail.objects.quarantined().exists()
 
 
-def test_only_one_of_two_concurrent_polls_reads(box: Mailbox) -> None:
+def test_only_one_of_two_concurrent_polls_reads(box):
     for number in range(5):
         box.add(numbered(number))
     queue = queue_of(box)
@@ -259,7 +255,7 @@ def test_only_one_of_two_concurrent_polls_reads(box: Mailbox) -> None:
     assert len(subjects()) == len(set(subjects())) == 5
 
 
-def test_a_server_that_never_ends_its_answer_is_cut_off(box: Mailbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_never_ends_its_answer_is_cut_off(box, monkeypatch):
     box.add(numbered(1))
     queue = queue_of(box)
     release = threading.Event()
@@ -287,7 +283,7 @@ def assert_released(release: threading.Event) -> None:
         ({"imap_uses_tls": True, "imap_allows_plain": False}, "no encrypted connection: "),
     ],
 )
-def test_a_mailbox_that_cannot_be_opened_is_shown_as_failing(box: Mailbox, values: dict[str, int], error: str) -> None:
+def test_a_mailbox_that_cannot_be_opened_is_shown_as_failing(box, values, error):
     queue = queue_of(box, **values)
 
     poll(queue.pk)

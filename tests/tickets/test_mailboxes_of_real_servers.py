@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -73,7 +72,7 @@ def _dovecot(number: int, folder: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module", params=[_pymap, _dovecot], ids=["pymap", "dovecot"])
-def port(request: pytest.FixtureRequest) -> Iterator[int]:
+def port(request):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         number = free.getsockname()[1]
@@ -102,7 +101,7 @@ def _wait_for(number: int, server: subprocess.Popen[bytes]) -> None:
 
 
 @pytest.fixture
-def theirs(port: int) -> Iterator[MailBoxUnencrypted]:
+def theirs(port):
     """The mailbox as another client sees it."""
     with MailBoxUnencrypted("127.0.0.1", port, timeout=100).login(USER, PASSWORD) as mailbox:
         if mailbox.folder.exists(FOLDER):
@@ -112,7 +111,7 @@ def theirs(port: int) -> Iterator[MailBoxUnencrypted]:
 
 
 @pytest.fixture
-def queue(port: int) -> TicketQueue:
+def queue(port):
     mailbox = {
         "imap_host": "127.0.0.1",
         "imap_port": port,
@@ -124,7 +123,7 @@ def queue(port: int) -> TicketQueue:
     return made
 
 
-def test_mail_is_read_once_and_marked_as_read(theirs: MailBoxUnencrypted, queue: TicketQueue) -> None:
+def test_mail_is_read_once_and_marked_as_read(theirs, queue):
     theirs.append(a_mail(Subject="Read"), FOLDER, flag_set=["\\Seen"])
     theirs.append(a_mail(Subject="Unread"), FOLDER)
 
@@ -139,7 +138,7 @@ def test_mail_is_read_once_and_marked_as_read(theirs: MailBoxUnencrypted, queue:
     assert theirs.uids("UNSEEN") == []
 
 
-def test_a_recreated_folder_is_read_from_its_beginning(theirs: MailBoxUnencrypted, queue: TicketQueue) -> None:
+def test_a_recreated_folder_is_read_from_its_beginning(theirs, queue):
     raw = a_mail(Subject="Once")
     theirs.append(raw, FOLDER)
     poll(queue.pk)
@@ -157,7 +156,7 @@ def test_a_recreated_folder_is_read_from_its_beginning(theirs: MailBoxUnencrypte
     assert sorted(Ticket.objects.values_list("subject", flat=True)) == ["Another", "Once"]
 
 
-def test_a_wrong_password_and_a_missing_folder_are_shown(theirs: MailBoxUnencrypted, queue: TicketQueue) -> None:
+def test_a_wrong_password_and_a_missing_folder_are_shown(theirs, queue):
     for change, error in (
         ({"imap_password": "błąd"}, "refuses"),
         ({"imap_folder": "None"}, "does not open the folder: None: "),

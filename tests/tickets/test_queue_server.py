@@ -63,7 +63,7 @@ def of_password(server: Any, session: Any, envelope: Any, mechanism: str, login:
 PASSWORDS = {"auth_required": True, "auth_require_tls": False, "authenticator": of_password}
 
 
-def test_the_mail_of_a_queue_goes_through_its_own_server_and_other_mail_through_the_service(settings: Any) -> None:
+def test_the_mail_of_a_queue_goes_through_its_own_server_and_other_mail_through_the_service(settings):
     with mail_server(settings) as general, mail_server(**PASSWORDS) as own:
         queue = queue_at(own, smtp_user="us", smtp_password="secret", sender_name="Help")
 
@@ -73,7 +73,7 @@ def test_the_mail_of_a_queue_goes_through_its_own_server_and_other_mail_through_
     assert len(general.mails) == 1
 
 
-def test_the_account_of_the_mailbox_sends_with_its_token(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_account_of_the_mailbox_sends_with_its_token(provider, monkeypatch):
     with mail_server(auth_required=True, auth_require_tls=False) as server:
         monkeypatch.setattr(MailServer, "auth_XOAUTH2", Gate("token-1").auth_XOAUTH2, raising=False)
         account = {"imap_login": "google", "imap_host": "127.0.0.1", "imap_user": MAILBOX, "smtp_uses_mailbox": True}
@@ -91,7 +91,7 @@ def test_the_account_of_the_mailbox_sends_with_its_token(provider: Provider, mon
     assert len(server.mails) == 1
 
 
-def test_more_mails_than_the_limit_wait_for_the_next_minute_and_count_no_attempt() -> None:
+def test_more_mails_than_the_limit_wait_for_the_next_minute_and_count_no_attempt():
     with mail_server() as server:
         queue = queue_at(server, smtp_limit=2)
         with time_machine.travel(datetime(2026, 11, 28, 10, 0, 30, tzinfo=UTC), tick=False):
@@ -105,7 +105,7 @@ def test_more_mails_than_the_limit_wait_for_the_next_minute_and_count_no_attempt
     assert len(server.mails) == 3
 
 
-def test_a_server_that_is_away_is_shown_and_gets_no_mail_for_a_minute(settings: Any) -> None:
+def test_a_server_that_is_away_is_shown_and_gets_no_mail_for_a_minute(settings):
     with mail_server() as server:
         queue = queue_at(server)
     page = reverse("admin:index")
@@ -135,7 +135,7 @@ def test_a_server_that_is_away_is_shown_and_gets_no_mail_for_a_minute(settings: 
         ({"smtp_user": "us", "smtp_password": "wrong"}, "the server refuses user and password: "),
     ],
 )
-def test_an_unusable_server_is_no_fault_of_the_mail(values: dict[str, Any], reason: str) -> None:
+def test_an_unusable_server_is_no_fault_of_the_mail(values, reason):
     with mail_server(**PASSWORDS) as server:
         queue = queue_at(server, **values)
 

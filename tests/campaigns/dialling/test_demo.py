@@ -10,12 +10,11 @@ from telephony.models import Agent
 from telephony.verbs import presence
 from tests.campaigns.dialling.calls import tick
 from tests.conftest import ACTOR
-from tests.telephony.doubles import RecordingSwitch
 
 
 @pytest.mark.trial
 @pytest.mark.slow("dials the demonstration")
-def test_demo1_dials_for_three_agents_and_demo2_offers_them_records(switch: RecordingSwitch) -> None:
+def test_demo1_dials_for_three_agents_and_demo2_offers_them_records(switch):
     call_command("demo", stdout=None)
     first, second = (Campaign.objects.get(code=code) for code in ("DEMO1", "DEMO2"))
     assert (first.is_dialling, second.is_dialling) == (False, False)

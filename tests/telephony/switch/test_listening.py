@@ -3,7 +3,7 @@
 import pytest
 
 from telephony.switch.base import Channel, Ended, SwitchError
-from tests.telephony.switch.harness import Line, Pair, asked
+from tests.telephony.switch.harness import Line, asked
 
 SUPERVISOR = "callcentre-monitor-1-7"
 
@@ -13,7 +13,7 @@ def supervisor(line: Line) -> str:
     return line.up(SUPERVISOR)
 
 
-def test_each_mode_is_heard_by_those_whom_it_is_for(line: Line) -> None:
+def test_each_mode_is_heard_by_those_whom_it_is_for(line):
     agent, customer = line.talk()
     coach, heard = supervisor(line), {}
 
@@ -31,7 +31,7 @@ def test_each_mode_is_heard_by_those_whom_it_is_for(line: Line) -> None:
     }
 
 
-def test_a_supervisor_hears_the_customer_on_hold_and_with_the_next_agent(line: Line) -> None:
+def test_a_supervisor_hears_the_customer_on_hold_and_with_the_next_agent(line):
     first, customer = line.talk()
     coach = supervisor(line)
     line.switch.barge(coach, "callcentre-1")
@@ -47,7 +47,7 @@ def test_a_supervisor_hears_the_customer_on_hold_and_with_the_next_agent(line: L
     assert coach in line.hears(second)
 
 
-def test_nothing_is_left_when_a_supervisor_leaves(line: Line) -> None:
+def test_nothing_is_left_when_a_supervisor_leaves(line):
     agent, customer = line.talk()
     coach = supervisor(line)
     line.switch.listen(coach, customer, is_heard=False)
@@ -61,7 +61,7 @@ def test_nothing_is_left_when_a_supervisor_leaves(line: Line) -> None:
     assert (line.switch.bridges(), line.hears(agent)) == (["callcentre-1"], {customer})
 
 
-def test_a_supervisor_can_take_the_place_of_the_agent(line: Line) -> None:
+def test_a_supervisor_can_take_the_place_of_the_agent(line):
     agent, customer = line.talk()
     coach = supervisor(line)
     line.switch.listen(coach, customer, is_heard=False)
@@ -74,7 +74,7 @@ def test_a_supervisor_can_take_the_place_of_the_agent(line: Line) -> None:
     assert line.hears(customer) == {coach}
 
 
-def test_a_customer_who_is_gone_cannot_be_listened_to(line: Line) -> None:
+def test_a_customer_who_is_gone_cannot_be_listened_to(line):
     coach = supervisor(line)
     with pytest.raises(SwitchError):
         line.switch.listen(coach, "callcentre-1-99", is_heard=False)
@@ -82,7 +82,7 @@ def test_a_customer_who_is_gone_cannot_be_listened_to(line: Line) -> None:
         line.switch.barge(coach, "callcentre-1")
 
 
-def test_the_snooping_channel_is_no_caller_and_is_awaited(both: Pair) -> None:
+def test_the_snooping_channel_is_no_caller_and_is_awaited(both):
     line, server = both
     _agent, customer = line.talk()
     line.switch.listen(supervisor(line), customer, is_heard=True)
