@@ -5,6 +5,7 @@ which are as many for one object as for fifty. Details of single operations are 
 """
 
 from collections.abc import Iterable
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -47,9 +48,9 @@ NO_OPERATIONS = {
 }
 
 each_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=str)
-each_operation_of_an_object = pytest.mark.parametrize(
-    "operation", [operation for operation in OPERATIONS if operation.unknown], ids=str
-)
+of_an_object = [operation for operation in OPERATIONS if operation.unknown]
+# What no object has as an id; the operations take turns.
+ODD = ("0", "-1", "1.5", "x", "1e3", "٣", "²", "1%00", "9" * 30, "9" * 400, "0d9c6a52", "%ED%A0%80")
 
 
 @pytest.fixture(scope="module")
@@ -180,13 +181,15 @@ def test_without_its_right_an_operation_is_refused_even_for_unknown_ids(operatio
     assert operation.right in response.json()["errors"][0]["message"]
 
 
-@each_operation_of_an_object
+@pytest.mark.parametrize(("operation", "odd"), zip(of_an_object, cycle(ODD)), ids=str)
 @of_one
-def test_an_unknown_id_is_404_even_with_a_faulty_request(operation, world, api):
-    path = f"/api{operation.unknown}?include_record_fields=perhaps&search_in_additional_numbers=perhaps"
+def test_an_unknown_or_odd_id_is_404_even_with_a_faulty_request(operation, odd, world, api):
+    query = "include_record_fields=perhaps&search_in_additional_numbers=perhaps"
+    pairs = zip(operation.unknown.split("/"), _path(operation).split("/"), strict=True)
+    with_odd = "/".join(part if part == known else odd for part, known in pairs)
 
-    empty = api.generic(operation.method, path, "{}", "application/json")
-    broken = api.generic(operation.method, path, "{", "application/json")
+    empty = api.generic(operation.method, f"/api{with_odd}?{query}", "{}", "application/json")
+    broken = api.generic(operation.method, f"/api{operation.unknown}?{query}", "{", "application/json")
 
     assert_is_error(empty, 404)
     assert_is_error(broken, 404)

@@ -16,12 +16,7 @@ import pytest
 
 from callcentre.api.documents import rendered_document
 from tests.serving import WebServer
-from tests.telephony.factories import (
-    ConnectionFactory,
-    ConnectionTopicFactory,
-    QueueFactory,
-    TopicFactory,
-)
+from tests.telephony.factories import ConnectionFactory, ConnectionTopicFactory, QueueFactory, TopicFactory
 from tests.webhooks.factories import EventFactory
 from webhooks.event_types import EventType
 

@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 
 from callcentre.api import fields
 from callcentre.core.errors import ErrorCode, numbered
-from callcentre.core.parsing import (
-    Reject,
-    parse_boolean,
-    parse_date,
-    parse_instant,
-    parse_integer,
-    parse_text,
-)
+from callcentre.core.parsing import Reject, parse_boolean, parse_date, parse_instant, parse_integer, parse_text
 from callcentre.core.times import day, minute
 
 

@@ -31,19 +31,9 @@ from tests.campaigns.factories import (
 from tests.conftest import ACTOR
 from tests.knowledgebase.factories import ArticleVoteFactory, SearchMissFactory
 from tests.lists.factories import ListExportFactory
-from tests.telephony.factories import (
-    AgentMessageFactory,
-    CallCommandFactory,
-    ConnectionFactory,
-    TransferFactory,
-)
+from tests.telephony.factories import AgentMessageFactory, CallCommandFactory, ConnectionFactory, TransferFactory
 from tests.tickets.deleting import DIGITS, EMAIL, MARK, NUMBER, PERSONAL, a_person, a_ticket, left_of
-from tests.tickets.factories import (
-    CustomerFactory,
-    DispatchFactory,
-    MessageFactory,
-    TicketFactory,
-)
+from tests.tickets.factories import CustomerFactory, DispatchFactory, MessageFactory, TicketFactory
 from tests.tickets.mails import files_on_disk
 from tests.webhooks.factories import EventFactory
 from tickets.models import Customer, Message, Ticket

@@ -11,12 +11,7 @@ from django.utils import timezone
 from campaigns import progress
 from campaigns.models import CampaignGroup, DictionaryStatus, SystemStatus
 from tests.backoffice import shown, superuser
-from tests.campaigns.factories import (
-    CampaignFactory,
-    CampaignGroupFactory,
-    RecordFactory,
-    RecordImportFactory,
-)
+from tests.campaigns.factories import CampaignFactory, CampaignGroupFactory, RecordFactory, RecordImportFactory
 from tests.statements import few_statements
 
 INDEX = reverse("admin:index")

@@ -184,11 +184,6 @@ def test_the_deletion_of_an_entry_frees_its_records(api, is_prefix):
     assert not still_held & {own.pk, by_additional.pk}
 
 
-def test_an_unknown_entry_is_not_found(api):
-    for pk in ("1", "abc", "9" * 30):
-        assert api.delete(f"/api/do_not_call/{pk}").status_code == 404
-
-
 def test_entries_of_one_number_in_one_batch_become_one_with_the_latest_end():
     soon = timezone.now() + timedelta(days=1)
     given = [NewEntry({"number": "+48225550117", "until": soon + timedelta(days=days)}) for days in (0, 2, 1)]

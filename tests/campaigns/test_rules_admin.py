@@ -15,12 +15,7 @@ from campaigns.models import Attempt, Campaign, CampaignHours, DoNotCall, LegalH
 from campaigns.tasks import prune_attempts
 from campaigns.verbs.campaigns import clone_campaign
 from tests.backoffice import errors_of, page_of, superuser
-from tests.campaigns.factories import (
-    CampaignFactory,
-    DoNotCallFactory,
-    PastAttemptFactory,
-    RecordFactory,
-)
+from tests.campaigns.factories import CampaignFactory, DoNotCallFactory, PastAttemptFactory, RecordFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 

@@ -11,11 +11,7 @@ from campaigns.models import Attempt, Record, RecordOffer
 from telephony.models import Connection, ConnectionTopic
 from tests.campaigns.factories import RecordFactory, RecordOfferFactory
 from tests.desk.agents import campaign_talk, errors_of, talk
-from tests.telephony.factories import (
-    QueueFactory,
-    TopicFactory,
-    TopicFieldFactory,
-)
+from tests.telephony.factories import QueueFactory, TopicFactory, TopicFieldFactory
 from tests.tickets.factories import ChatFactory
 from tickets.models import Chat, ChatMessage
 

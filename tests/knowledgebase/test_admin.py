@@ -12,13 +12,7 @@ from knowledgebase.models import Article, ArticleImage, Catalog, Category, Searc
 from knowledgebase.verbs.articles import edit_article
 from tests.backoffice import BackOffice, messages_of, staff, superuser
 from tests.conftest import ACTOR
-from tests.knowledgebase.factories import (
-    PNG,
-    ArticleFactory,
-    CatalogFactory,
-    CategoryFactory,
-    SearchMissFactory,
-)
+from tests.knowledgebase.factories import PNG, ArticleFactory, CatalogFactory, CategoryFactory, SearchMissFactory
 from tests.telephony.factories import AgentFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]

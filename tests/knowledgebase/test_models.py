@@ -19,12 +19,7 @@ from knowledgebase.verbs.articles import (
 )
 from knowledgebase.verbs.images import create_image
 from tests.conftest import ACTOR
-from tests.knowledgebase.factories import (
-    ArticleFactory,
-    ArticleImageFactory,
-    CategoryFactory,
-    SearchMissFactory,
-)
+from tests.knowledgebase.factories import ArticleFactory, ArticleImageFactory, CategoryFactory, SearchMissFactory
 from tests.telephony.factories import AgentFactory
 
 pytestmark = pytest.mark.django_db

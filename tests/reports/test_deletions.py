@@ -11,13 +11,7 @@ from telephony.models import Agent
 from tests.conftest import ACTOR
 from tests.reports.asking import ask, refresh, settle
 from tests.telephony.factories import AgentFactory, ConnectionFactory, OfferFactory
-from tests.tickets.factories import (
-    ChatFactory,
-    ChatMessageFactory,
-    CustomerFactory,
-    MessageFactory,
-    TicketFactory,
-)
+from tests.tickets.factories import ChatFactory, ChatMessageFactory, CustomerFactory, MessageFactory, TicketFactory
 
 pytestmark = pytest.mark.django_db
 AT = datetime(2026, 10, 14, 10, 20, tzinfo=UTC)

@@ -70,11 +70,6 @@ def test_all_that_is_wrong_with_a_pause_is_said_at_once(api):
     }
 
 
-@pytest.mark.parametrize("verb", ["pause", "login", "logout", "free"])
-def test_an_unknown_agent_is_404_before_the_body_is_read(verb, api):
-    assert api.post(f"/api/agents/nobody/{verb}", {"pause_id": "x"}).status_code == 404
-
-
 def test_an_agent_logs_in_is_paused_free_and_logged_out(agent, api):
     pause = PauseFactory(name="Lunch")
 
@@ -97,18 +92,6 @@ def test_free_is_refused_without_a_session_and_in_a_call(agent, api):
 
     assert (refused.status_code, faults(refused)) == (400, [(ErrorCode.AGENT_NOT_LOGGED_IN.number, None)])
     assert (busy.status_code, faults(busy)) == (409, [(ErrorCode.AGENT_IN_CALL.number, None)])
-
-
-def test_a_repeated_pause_with_its_key_is_answered_alike(agent, api):
-    first, second = PauseFactory(), PauseFactory()
-    body = {"pause_id": first.pk}
-
-    api.post("/api/agents/anna/pause", body, HTTP_IDEMPOTENCY_KEY="k")
-    presence.pause(agent, ACTOR, second.pk)
-    again = api.post("/api/agents/anna/pause", body, HTTP_IDEMPOTENCY_KEY="k")
-
-    assert (again.status_code, again.headers["Idempotent-Replayed"]) == (204, "true")
-    assert [kind for kind, _, _ in states(agent)] == [str(first), str(second)]
 
 
 @time_machine.travel(datetime(2026, 11, 20, 9, tzinfo=UTC), tick=False)

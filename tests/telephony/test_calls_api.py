@@ -47,16 +47,6 @@ def test_all_faults_of_a_call_are_reported(api, body, expected):
     assert not Connection.objects.exists()
 
 
-def test_a_repeated_request_with_a_key_calls_once(api):
-    AgentFactory(number="101")
-    body = {"sip": "101", "phone_number": "+48225550107"}
-
-    answers = [api.post("/api/connections/call", body, HTTP_IDEMPOTENCY_KEY="once") for _ in range(2)]
-
-    assert [answer.status_code for answer in answers] == [204, 204]
-    assert Connection.objects.count() == 1
-
-
 def test_a_call_is_named_by_its_id_with_a_dot(api):
     connection = ConnectionFactory(talking=True)
     paths = [f"/api/connections/{name}/hold" for name in (connection.uid, connection.pk, f"1.{connection.pk}")]

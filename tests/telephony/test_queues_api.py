@@ -80,9 +80,3 @@ def test_a_caller_is_named_by_the_registered_function_with_the_right_to_read_cus
     assert (shown["customer_id"], shown["customer_label"]) == (77, "Jan Kowal")
     nameless = api_client("connections:read").get(f"/api/queues/{queue.pk}/waiting_list").json()[0]
     assert nameless == {**shown, "customer_label": ""}
-
-
-@pytest.mark.parametrize("queue_id", ["0", "x", "-1", "9" * 30, "1.5"])
-@pytest.mark.parametrize("what", ["waiting_stats", "waiting_list"])
-def test_an_unknown_queue_is_404(queue_id, what, api):
-    assert api.get(f"/api/queues/{queue_id}/{what}").status_code == 404

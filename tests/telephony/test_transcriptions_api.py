@@ -100,10 +100,6 @@ def test_a_connection_without_recording_and_transcription_is_404(api, with_provi
     assert code_of(read(api, ConnectionFactory())) == ErrorCode.TRANSCRIPTION_NOT_FOUND.number
 
 
-def test_an_unknown_connection_is_404(api):
-    assert code_of(api.get("/api/connections/1416225570.341/transcription")) == ErrorCode.CONNECTION_NOT_FOUND.number
-
-
 def test_every_malformed_parameter_is_reported(api):
     call = TranscriptionFactory(finished=True).connection
 

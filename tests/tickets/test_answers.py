@@ -11,13 +11,7 @@ from telephony.models import Agent
 from tests.conftest import ACTOR
 from tests.statements import few_statements
 from tests.telephony.factories import AgentFactory, ConnectionFactory
-from tests.tickets.factories import (
-    ChatFactory,
-    ChatMessageFactory,
-    CustomerFactory,
-    MessageFactory,
-    levelled_queue,
-)
+from tests.tickets.factories import ChatFactory, ChatMessageFactory, CustomerFactory, MessageFactory, levelled_queue
 from tests.tickets.test_targets import START, after, clock, dues, turn, write
 from tickets.admin.report_filter import _counted
 from tickets.models import Customer, Dispatch, Source, Ticket, TicketChange

@@ -80,14 +80,6 @@ def test_refused_request_stores_nothing(action, body, expected, api):
     assert (Chat.objects.count(), ChatMessage.objects.count(), Event.objects.count()) == (1, 0, 0)
 
 
-@pytest.mark.parametrize("chat_id", ["x", "0d9c6a52-5f0b-4a4c-8b1c-6a2f3f1c7e90", "0d9c6a52"])
-def test_unknown_chat_is_404(chat_id, api):
-    for path in ("", "/messages"):
-        assert faults(api.get(f"/api/chats/{chat_id}{path}"), 404)
-    for action in ("assign", "messages", "close"):
-        assert faults(api.post(f"/api/chats/{chat_id}/{action}"), 404)
-
-
 def test_closed_chat_accepts_nothing(api):
     chat = ChatFactory(agent=AgentFactory(login="anna"))
     api.post(f"/api/chats/{chat.pk}/close")

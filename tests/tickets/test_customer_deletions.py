@@ -26,12 +26,7 @@ from tests.tickets.deleting import (
     left_of,
     removed,
 )
-from tests.tickets.factories import (
-    ChatFactory,
-    CustomerFactory,
-    MessageFactory,
-    TicketFactory,
-)
+from tests.tickets.factories import ChatFactory, CustomerFactory, MessageFactory, TicketFactory
 from tests.tickets.mails import files_on_disk
 from tickets.deletions import customers
 from tickets.models import BlockedSender, Chat, Customer, ReceivedMail, Ticket

@@ -8,12 +8,7 @@ from django.utils import timezone
 
 from callcentre.core.errors import ErrorCode
 from tests.backoffice import errors_of, messages_of, page_of, shown, staff, superuser
-from tests.tickets.factories import (
-    DispatchFactory,
-    RatingFactory,
-    ReceivedMailFactory,
-    StoredFileFactory,
-)
+from tests.tickets.factories import DispatchFactory, RatingFactory, ReceivedMailFactory, StoredFileFactory
 from tickets.models import Dispatch, ReceivedMail
 
 RECEIVED = reverse("admin:tickets_receivedmail_changelist")

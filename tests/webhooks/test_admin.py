@@ -9,13 +9,7 @@ from django.utils import timezone
 from tests.backoffice import errors_of, page_of, shown, staff, superuser
 from tests.statements import few_statements
 from tests.webhooks.due import history
-from tests.webhooks.factories import (
-    AttemptFactory,
-    DeliveryFactory,
-    EventFactory,
-    WebhookChangeFactory,
-    WebhookFactory,
-)
+from tests.webhooks.factories import AttemptFactory, DeliveryFactory, EventFactory, WebhookChangeFactory, WebhookFactory
 from webhooks.admin.forms import GROUPS
 from webhooks.event_types import EventType
 from webhooks.models import Webhook

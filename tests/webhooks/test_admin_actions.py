@@ -10,11 +10,7 @@ from django.utils import timezone
 from tests.backoffice import errors_of, inputs_of, messages_of, page_of, superuser
 from tests.conftest import ACTOR
 from tests.webhooks.due import history
-from tests.webhooks.factories import (
-    DeliveryFactory,
-    ResendFactory,
-    WebhookFactory,
-)
+from tests.webhooks.factories import DeliveryFactory, ResendFactory, WebhookFactory
 from webhooks import retention, tasks
 from webhooks.models import Delivery, Resend, Webhook
 from webhooks.verbs import webhooks

@@ -10,13 +10,7 @@ from django.utils import timezone
 from tests.backoffice import page_of, shown, superuser
 from tests.conftest import ACTOR
 from tests.statements import few_statements
-from tests.webhooks.factories import (
-    AttemptFactory,
-    DeliveryFactory,
-    EventFactory,
-    ResendFactory,
-    WebhookFactory,
-)
+from tests.webhooks.factories import AttemptFactory, DeliveryFactory, EventFactory, ResendFactory, WebhookFactory
 from webhooks.admin.id_ranges import first_id_since
 from webhooks.models import Event
 from webhooks.verbs.webhooks import send_test

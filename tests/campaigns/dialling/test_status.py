@@ -14,14 +14,7 @@ from campaigns.dialling.ownership import Ownership
 from campaigns.models import Attempt, Campaign, DiallerState, DiallingDay, DiallingSwitch
 from telephony.models import Connection, Leg
 from telephony.verbs import presence
-from tests.campaigns.dialling.calls import (
-    add_agent,
-    answered_call,
-    dialling_campaign,
-    hang_up,
-    open_call,
-    tick,
-)
+from tests.campaigns.dialling.calls import add_agent, answered_call, dialling_campaign, hang_up, open_call, tick
 from tests.campaigns.factories import CampaignFactory, RecordFactory
 from tests.conftest import ACTOR, ApiClient
 from tests.processes import wait_for
