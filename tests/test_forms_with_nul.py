@@ -64,10 +64,7 @@ def test_no_form_fails_with_nul_in_its_texts(app, rows, client):
     assert failed == []
 
 
-@pytest.mark.parametrize(
-    ("page", "values"),
-    [("list_views", {"name": "a\0b"}), ("split", {"subject": "a\0b"})],
-)
+@pytest.mark.parametrize(("page", "values"), [("list_views", {"name": "a\0b"}), ("split", {"subject": "a\0b"})])
 def test_a_text_that_a_page_reads_itself_is_refused_and_nothing_is_saved(page, values, client, rows):
     ticket = rows[Ticket]
     if page == "split":

@@ -66,14 +66,7 @@ OPERATIONS = [
         4,
     ),
     # Extensions
-    Operation(
-        "GET",
-        f"/queues_report?{SPAN}",
-        "reports:read",
-        200,
-        [QUEUE_ROW],
-        4,
-    ),
+    Operation("GET", f"/queues_report?{SPAN}", "reports:read", 200, [QUEUE_ROW], 4),
     Operation("GET", f"/outbounds_report?{SPAN}", "reports:read", 200, [OUTBOUND_ROW], 4),
     Operation("GET", f"/tickets_report?{SPAN}", "reports:read", 200, [TICKET_ROW], 4),
 ]
