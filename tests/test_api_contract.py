@@ -50,7 +50,7 @@ NO_OPERATIONS = {
 each_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=str)
 of_an_object = [operation for operation in OPERATIONS if operation.unknown]
 # What no object has as an id; the operations take turns.
-ODD = ("0", "-1", "1.5", "x", "1e3", "٣", "²", "1%00", "9" * 30, "9" * 400, "0d9c6a52", "%ED%A0%80")
+ODD = ("0", "-1", "1.5", "x", "1e3", "٣", "²", "9" * 30, "9" * 400, "0d9c6a52", "%ED%A0%80")
 
 
 @pytest.fixture(scope="module")
@@ -181,15 +181,16 @@ def test_without_its_right_an_operation_is_refused_even_for_unknown_ids(operatio
     assert operation.right in response.json()["errors"][0]["message"]
 
 
-@pytest.mark.parametrize(("operation", "odd"), zip(of_an_object, cycle(ODD)), ids=str)
+@pytest.mark.parametrize(("operation", "odd"), list(zip(of_an_object, cycle(ODD), strict=False)), ids=str)
 @of_one
 def test_an_unknown_or_odd_id_is_404_even_with_a_faulty_request(operation, odd, world, api):
     query = "include_record_fields=perhaps&search_in_additional_numbers=perhaps"
-    pairs = zip(operation.unknown.split("/"), _path(operation).split("/"), strict=True)
+    unknown = operation.unknown.partition("?")[0]
+    pairs = zip(unknown.split("/"), _path(operation).split("/"), strict=True)
     with_odd = "/".join(part if part == known else odd for part, known in pairs)
 
     empty = api.generic(operation.method, f"/api{with_odd}?{query}", "{}", "application/json")
-    broken = api.generic(operation.method, f"/api{operation.unknown}?{query}", "{", "application/json")
+    broken = api.generic(operation.method, f"/api{unknown}?{query}", "{", "application/json")
 
     assert_is_error(empty, 404)
     assert_is_error(broken, 404)

@@ -34,6 +34,8 @@ logger = logging.getLogger(__name__)
 
 # The key of our advisory lock; no other lock uses the number.
 _CODE_LOCK = 7_301
+# Those of generated codes.
+_NUMBERS = range(1, 100_000)
 # Columns that a clone does not take over, beside the key. `_clone_rules` and `_clone_message` set two of them.
 _OWN = {"id", "code", "name", "start_date", "end_date", "is_dialling", "zone_field_id", "drop_message"}
 _OWN |= {"created_at", "updated_at"}
@@ -227,7 +229,7 @@ def _free_code() -> str:
     lock_until_commit(_CODE_LOCK)
     codes, former = (model.objects.order_by().values_list("code", flat=True) for model in (Campaign, FormerCode))
     taken = set(codes.union(former))
-    for number in range(1, 100_000):
+    for number in _NUMBERS:
         if (code := f"{number:05}") not in taken:
             return code
     raise Invalid([Fault(ErrorCode.CAMPAIGN_IDS_EXHAUSTED, "code")])

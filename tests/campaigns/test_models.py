@@ -4,11 +4,12 @@ from datetime import date, timedelta
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
 from campaigns.models import Campaign, Record, RecordChange, RecordStatus, SystemStatus
+from campaigns.verbs import campaigns
 from campaigns.verbs.new_records import NewRecord, add_records
 from campaigns.verbs.record_edits import Edit, edit_records
 from campaigns.verbs.records import remove_record
@@ -71,13 +72,10 @@ def test_the_database_refuses_a_campaign_or_record_that_breaks_a_rule(constraint
         model._default_manager.update(**values)
 
 
-def test_no_id_is_generated_when_all_numbers_are_taken():
-    with connection.cursor() as cursor:
-        cursor.execute(
-            'INSERT INTO campaigns_campaign (code, name, dialer, is_crm, is_active, start_date, "order", parity,'
-            " caller_id, updated_at) SELECT lpad(n::text, 5, '0'), '', 'preview', false, true, now(), 1, 1, '', now()"
-            " FROM generate_series(1, 99999) n"
-        )
+def test_no_id_is_generated_when_all_numbers_are_taken(monkeypatch):
+    assert campaigns._NUMBERS[-1] == 99_999
+    monkeypatch.setattr(campaigns, "_NUMBERS", range(1, 3))
+    assert [CampaignFactory(code="").code for _ in range(2)] == ["00001", "00002"]
 
     with pytest.raises(Invalid) as caught:
         CampaignFactory(code="")

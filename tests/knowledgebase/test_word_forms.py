@@ -9,9 +9,8 @@ from django.test.utils import CaptureQueriesContext
 
 from callcentre.core.actor import SYSTEM
 from callcentre.core.statements import rows_of
-from callcentre.demonstration.load.articles import fill, vocabulary
 from knowledgebase import polish, tasks, word_forms
-from knowledgebase.models import Article, Catalog, Category, Lemma, Term
+from knowledgebase.models import Article, Category, Lemma, Term
 from knowledgebase.models.term import FORMS_VERSION
 from knowledgebase.search import find, ranking
 from knowledgebase.search.query import fold
@@ -257,74 +256,6 @@ def test_quotation_marks_that_a_letter_becomes_do_not_break_a_query(category, wo
 
     find(category.catalog_id, word)
     find(category.catalog_id, f'"{word} zwrotem"')
-
-
-# Common words: only the articles in which they stand out are ranked, and the best of all are among them
-
-
-@pytest.fixture
-def common(monkeypatch, db):
-    """A small catalog in which what is common elsewhere by thousands is common by dozens."""
-    monkeypatch.setattr("knowledgebase.models.term.COMMON_FROM", 20)
-    monkeypatch.setattr("knowledgebase.search.hits.COMMON_FROM", 20)
-    for name, value in {"ALL_RANKED": 50, "CANDIDATES": 100, "CANDIDATES_TOGETHER": 100}.items():
-        monkeypatch.setattr(ranking, name, value)
-    return fill("Common", 300)
-
-
-def naive(catalog: Catalog, query: str) -> list[float]:
-    ranks = (
-        "SELECT ts_rank(search, q) FROM knowledgebase_article, to_tsquery('knowledgebase_simple', %s) q"
-        " WHERE catalog_id = %s AND search @@ q ORDER BY 1 DESC LIMIT 10"
-    )
-    return [rank for (rank,) in rows_of(ranks, [query, catalog.pk])]
-
-
-def ours(catalog: Catalog, text: str, query: str) -> list[float]:
-    hits = find(catalog.pk, text)
-    assert hits is not None
-    ranks = (
-        "SELECT ts_rank(search, to_tsquery('knowledgebase_simple', %s)) FROM unnest(%s::uuid[]) WITH ORDINALITY"
-        " AS hits(id, place) JOIN knowledgebase_article USING (id) ORDER BY place LIMIT 10"
-    )
-    return [rank for (rank,) in rows_of(ranks, [query, [hit.id for hit in hits]])]
-
-
-def is_narrowed(catalog: Catalog, text: str) -> list[bool]:
-    """Of each statement: whether it ranks candidates only. The first one finds what has no common word."""
-    with CaptureQueriesContext(connection) as captured:
-        find(catalog.pk, text)
-    return ["'::tsquery" in query["sql"] for query in captured.captured_queries]
-
-
-@pytest.mark.parametrize("place", [0, 1, 4, 8])
-def test_the_best_hits_of_a_common_word_equal_a_full_ranking(common, place):
-    word = vocabulary()[place]
-
-    assert ours(common, f'"{word}"', f"'{word}'") == naive(common, f"'{word}'")
-    assert is_narrowed(common, word) == [False, True]
-
-
-def test_a_rare_word_is_ranked_as_a_whole(common):
-    assert is_narrowed(common, vocabulary()[2000]) == [False]
-
-
-def test_two_common_words_are_narrowed_too(common):
-    first, second = vocabulary()[:2]
-
-    assert is_narrowed(common, f"{first} {second}")[1]
-    assert len(ours(common, f"{first} {second}", f"'{first}' & '{second}':*")) == 10
-
-
-def test_an_unwanted_word_does_not_shorten_the_page(common):
-    first, second = vocabulary()[0], vocabulary()[30]
-    counted = "SELECT count(*) FROM knowledgebase_article WHERE search @@ to_tsquery('knowledgebase_simple', %s)"
-    ((count,),) = rows_of(counted, [f"'{first}' & !'{second}'"])
-
-    hits = find(common.pk, f"{first} -{second}")
-
-    assert hits is not None
-    assert len(hits) == min(count, 50)
 
 
 def test_articles_with_several_words_of_one_beginning_in_their_title_are_candidates():
