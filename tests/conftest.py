@@ -20,6 +20,7 @@ from django.utils import translation
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis
 from pytest_django import DjangoDbBlocker
+from pytest_django.plugin import blocking_manager_key
 
 from callcentre import rate_limits
 from callcentre.core.actor import SYSTEM, Actor
@@ -61,6 +62,15 @@ def pytest_collection_finish() -> None:
     import_module(settings.ROOT_URLCONF)
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, Any, Any]:
+    """Migrate a database while the processes of the run collect their tests: else two of them wait for the third."""
+    if session.config.pluginmanager.has_plugin("dsession"):
+        with session.config.stash[blocking_manager_key].unblock(), migrated_database():
+            pass
+    return (yield)
 
 
 class ApiClient(Client):

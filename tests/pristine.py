@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 from django.db import connections
-from psycopg.errors import LockNotAvailable
+from psycopg.errors import InsufficientPrivilege, LockNotAvailable
 
 # A table with more rows is truncated: that is slower than deleting a few rows, and faster than deleting many.
 FEW = 1000
@@ -28,9 +28,17 @@ class Pristine:
         self._server.execute("CREATE SCHEMA pristine")
         for table, copy in self._kept.items():
             self._server.execute(f"CREATE TABLE {copy} AS TABLE {table}")
+        self._marks = self._current_marks()
 
     def _connect(self) -> None:
         self._server = psycopg.connect(**self._parameters, autocommit=True, prepare_threshold=0)
+        # All tables are restored, so no trigger is needed, and no check of references. A server that is given may
+        # not permit this.
+        try:
+            self._server.execute("SET session_replication_role = replica")
+            self._has_triggers = False
+        except InsufficientPrivilege:
+            self._has_triggers = True
 
     def close(self) -> None:
         self._server.close()
@@ -55,14 +63,21 @@ class Pristine:
                     self._server.execute(f"TRUNCATE {', '.join(large)} CASCADE")
                 for table in counts.keys() - large:
                     self._server.execute(f"DELETE FROM {table}")
-            for table, copy in self._kept.items():
-                differs = self._server.execute(
-                    f"SELECT FROM ((TABLE {table} EXCEPT ALL TABLE {copy}) UNION ALL"
-                    f" (TABLE {copy} EXCEPT ALL TABLE {table})) AS differences LIMIT 1"
-                ).fetchone()
-                if differs is not None:
-                    self._server.execute(f"DELETE FROM {table}")
-                    self._server.execute(f"INSERT INTO {table} TABLE {copy}")
+                if not self._has_triggers:
+                    break
+            touched = [table for table, mark in self._current_marks().items() if mark != self._marks[table]]
+            for table in touched:
+                self._server.execute(f"DELETE FROM {table}")
+                self._server.execute(f"INSERT INTO {table} TABLE {self._kept[table]}")
+            if touched:
+                self._marks = self._current_marks()
+
+    def _current_marks(self) -> dict[str, tuple[int, int]]:
+        """Return table -> count and newest transaction of its rows: each write changes one of them."""
+        marks = " UNION ALL ".join(
+            f"SELECT '{table}', count(*), max(xmin::text::bigint) FROM {table}" for table in self._kept
+        )
+        return {table: (count, newest) for table, count, newest in self._server.execute(marks).fetchall()}
 
     def _lock(self, seconds: float = 60.0) -> None:
         """Wait for a process that still writes for an earlier test.

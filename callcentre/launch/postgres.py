@@ -32,12 +32,15 @@ POSTGRES_SETTINGS = {
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
 }
-# For temporary stores: no data must survive, so no write waits for the disk.
+# For temporary stores: no data must survive, so no write waits for the disk. Most statements run once, so they are
+# planned in little time.
 THROWAWAY_POSTGRES_SETTINGS = {
     "fsync": "off",
     "synchronous_commit": "off",
     "full_page_writes": "off",
     "shared_buffers": "128MB",
+    "join_collapse_limit": "4",
+    "from_collapse_limit": "4",
 }
 
 

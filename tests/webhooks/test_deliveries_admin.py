@@ -95,14 +95,13 @@ def test_attempts_are_filtered_by_webhook_outcome_and_date():
     assert found == [[bad], [good], [bad], [good, bad]]
 
 
-@pytest.mark.parametrize(("path", "query", "queries"), LISTS)
-def test_query_counts_of_event_lists_are_constant(path, query, queries):
-    AttemptFactory.create_batch(55)
-    DeliveryFactory.create_batch(55)
+def test_query_counts_of_event_lists_are_constant():
+    AttemptFactory.create_batch(12)
     client = superuser()
 
-    with few_statements(queries):
-        client.page(path, **query)
+    for path, query, queries in LISTS:
+        with few_statements(queries):
+            client.page(path, **query)
 
 
 def test_rows_of_a_period_are_found_by_binary_search_with_gaps_in_ids():
