@@ -14,6 +14,7 @@ import redis
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connections, transaction
+from django.http import HttpResponse
 from django.template.response import SimpleTemplateResponse
 from django.test import Client, TransactionTestCase, override_settings
 from django.utils import translation
@@ -27,7 +28,7 @@ from callcentre.core.actor import SYSTEM, Actor
 from callcentre.launch.embedded import Stores, temporary_stores
 from callcentre.models import ApiUser
 from callcentre.overview import snapshot
-from callcentre.web import menu
+from callcentre.web import error_pages, menu
 from tests import network_guard
 from tests.migrated import copy_into, default_database, migrated_database
 from tests.pristine import Pristine
@@ -154,6 +155,14 @@ def anonymous() -> ApiClient:
     return ApiClient()
 
 
+@pytest.fixture
+def admin_user(db: None) -> Any:
+    """Return a superuser. That of pytest-django costs a slow hash of a password."""
+    from tests.callcentre.factories import UserFactory
+
+    return UserFactory(admin=True, username="admin")
+
+
 @pytest.fixture(scope="session")
 def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """Copy the migrated database, and undo what a test commits: the next test finds the rows of the migrations only."""
@@ -248,6 +257,12 @@ def plain_static() -> Iterator[None]:
 def without_menu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the menu out of pages, as it takes a quarter of their time."""
     monkeypatch.setattr(menu, "menu", lambda request: [])
+
+
+@pytest.fixture
+def bare_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the pages of refusals unrendered, for a test that looks at their status only."""
+    monkeypatch.setattr(error_pages, "render", lambda request, name, context, status: HttpResponse(status=status))
 
 
 @pytest.fixture

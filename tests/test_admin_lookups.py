@@ -35,6 +35,7 @@ def unlisted(model: type[models.Model]) -> list[str]:
     ]
 
 
+@pytest.mark.usefixtures("unrendered", "bare_refusals")
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
 def test_a_list_refuses_look_ups_without_a_filter(model):
     """A list also searches for the first words only."""

@@ -22,14 +22,13 @@ import pytest
 from django.contrib import admin
 from django.db import transaction
 from django.db.models import Model
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.test import RequestFactory
 from django.urls import reverse
 
 from callcentre.core.scope import DIMENSIONS, lookups_of
 from callcentre.lists.models import ListAction, ListExport
 from callcentre.models import User
-from callcentre.web import error_pages
 from tests.admin_pages import Rows, addresses, list_of, path_of, routes
 from tests.backoffice import BackOffice
 from tests.conftest import kept_for_all
@@ -76,12 +75,6 @@ def place(django_db_setup, django_db_blocker):
 
     with kept_for_all(django_db_blocker, fill):
         yield made[0]
-
-
-@pytest.fixture
-def bare_refusals(monkeypatch):
-    """Leave the pages of refusals unrendered: most requests are refused."""
-    monkeypatch.setattr(error_pages, "render", lambda request, name, context, status: HttpResponse(status=status))
 
 
 class People:
