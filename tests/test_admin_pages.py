@@ -171,8 +171,7 @@ def test_a_list_takes_no_more_statements_for_more_rows(plain_static, without_men
     models = [model for model in MODELS if model not in (Group, AuditLog, Marketplace)]
     counts: dict[str, list[int]] = {label_of(model): [] for model in models}
 
-    # The first visit fills caches.
-    for rows in (1, 2, 6):
+    for rows in (2, 4):
         for model in models:
             for _ in range(rows):
                 factory_of(model)()
@@ -182,7 +181,7 @@ def test_a_list_takes_no_more_statements_for_more_rows(plain_static, without_men
             # A session that is noted as in use, now and then, is an UPDATE.
             counts[label_of(model)].append(sum(query["sql"].startswith("SELECT") for query in queries))
 
-    assert {label: found for label, found in counts.items() if found[2] > min(found[1], 20)} == {}
+    assert {label: found for label, found in counts.items() if found[1] > min(found[0], 20)} == {}
 
 
 @pytest.mark.parametrize("access", ["superuser", "view", "change"])

@@ -23,13 +23,21 @@ from callcentre.launch.embedded import temporary_stores
 STARTERS = {subprocess, subprocess.Popen, subprocess.run, sync_playwright, temporary_stores}
 # Seconds of processor time: more makes a test slow, less makes a mark needless. A test between them may have one.
 MOST_OF_QUICK, LEAST_OF_SLOW = 0.5, 0.15
+_in_trials = False
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--strict-tiers", action="store_true", help="fail if tests are in the wrong tier")
 
 
+def examples(count: int) -> int:
+    """Return how many examples of a property are tried: this number in `make trials`, a quarter of it elsewhere."""
+    return count if _in_trials else max(count // 4, 2)
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    global _in_trials  # noqa: PLW0603  (read by the modules of tests as they are collected)
+    _in_trials = config.option.strict_tiers
     config.addinivalue_line("markers", "slow(reason): runs in CI and in `make trials`, not in `make test`")
     config.addinivalue_line("markers", "trial: a slow test that runs in `make trials` only")
     config.addinivalue_line("markers", "walk(id, ...): CI runs these cases of a slow test, and `make trials` runs all")

@@ -87,7 +87,7 @@ def test_every_page_fits_the_screen_loads_nothing_from_elsewhere_no_script_fails
     assert screened.faults_of(pages_of(label)) == []
 
 
-@pytest.mark.walk("tickets-phone", "campaigns-desk")
+@pytest.mark.walk("tickets-phone")
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("label", LABELS)
 def test_a_sample_of_the_pages_fits_the_screen_and_no_script_fails(label, screen, screened):

@@ -211,6 +211,7 @@ def test_sounds_are_chosen_tried_and_muted(desk, ticket, visit):
     assert "a sound begins" not in said
 
 
+@pytest.mark.trial
 def test_a_chat_is_taken_beside_a_half_written_comment_and_a_refusal_stands_in_the_bar(desk, ticket, visit):
     page = visit.open(page_of(ticket))
     page.locator(".jodit-wysiwyg").click()

@@ -238,6 +238,7 @@ def test_last_weeks_report_is_drawn_by_light_and_in_the_dark_and_is_a_file_in_th
     assert walk.steps == 3
 
 
+@pytest.mark.trial
 def test_an_article_is_written_with_a_picture_published_and_previewed(walk, visit, tmp_path):
     category, page = CategoryFactory(), walk.page
     picture = tmp_path / "picture.png"
@@ -289,6 +290,7 @@ def test_what_failed_for_a_webhook_is_sent_again_and_the_page_shows_the_end_by_i
     expect(walk.page.get_by_role("link", name="What still waits")).to_be_visible()
 
 
+@pytest.mark.trial
 def test_a_new_agent_with_role_and_scope_takes_five_clicks(walk):
     QueueFactory(name="Hotline")
     page = walk.page

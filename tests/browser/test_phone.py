@@ -192,6 +192,7 @@ def talk(window: Window, call_id: str) -> None:
     expect(window.page.get_by_role("button", name="Mute")).to_be_visible()
 
 
+@pytest.mark.trial
 def test_a_call_is_offered_anew_over_the_next_connection(window):
     talk(window, "one")
     window.sip.sockets[-1].close()
@@ -202,6 +203,7 @@ def test_a_call_is_offered_anew_over_the_next_connection(window):
     assert "BYE" not in window.sip.of("one")
 
 
+@pytest.mark.trial
 def test_the_customer_is_put_on_hold(window):
     call: Connection = ConnectionFactory(talking=True, agent=window.agent)
     values = {"role": "agent", "channel_id": "a-1", "state": "up", "asked_at": call.created_at}

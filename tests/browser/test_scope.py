@@ -72,6 +72,7 @@ def shown(visit: Visit, path: str, status: int, url: str, text: str) -> str:
     return "a page" if status not in (403, 404, 405) and url == f"{visit.address}{path}" else ""
 
 
+@pytest.mark.trial
 def test_an_agent_of_another_queue_finds_no_row(scene, visit):
     files = files_of(scene)
     paths = [*(page_of(scene.outside[model]) for model in SAMPLE), *files]
@@ -90,6 +91,7 @@ def test_an_agent_of_another_queue_finds_no_row_by_any_address(scene, visit):
     assert {path: found for path in paths if (found := fetched(visit, path))} == {}
 
 
+@pytest.mark.trial
 def test_the_same_addresses_show_the_row_to_people_inside(scene, visit):
     """The addresses are right: without the scope they answer with the rows."""
     User.objects.filter(pk=scene.user.pk).update(

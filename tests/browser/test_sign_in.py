@@ -72,6 +72,7 @@ def test_a_person_sets_up_the_second_factor_and_logs_in_with_a_recovery_code(vis
     assert RecoveryCode.objects.filter(user=user).count() == 9
 
 
+@pytest.mark.trial
 @pytest.mark.walk("phone")
 def test_the_pages_around_the_log_in_fit_and_are_accessible(visit, settings):
     settings.TWO_FACTOR = "supervisors"

@@ -266,6 +266,7 @@ def test_the_next_ticket_follows_the_desk_and_the_overview(visit):
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_a_ticket_is_deleted_and_the_page_says_when_it_is_gone(visit):
     ticket = TicketFactory(subject="Where is my parcel?")
     page = visit.open(page_of(ticket))

@@ -197,13 +197,14 @@ PROCESSES = [
 ]
 
 
+@pytest.mark.walk("manage.py migrate", "-m callcentre.asgi", "without Redis")
 @pytest.mark.parametrize(
     ("arguments", "variable", "store"),
     [
         *((arguments.split(), "DATABASE_URL", "database") for arguments in PROCESSES),
         (["manage.py", "demo"], "REDIS_URL", "Redis"),
     ],
-    ids=str,
+    ids=[*PROCESSES, "without Redis"],
 )
 def test_a_process_without_a_store_ends_with_a_sentence(arguments, variable, store, tmp_path):
     found = started(*arguments, **{"CALLCENTRE_VAR": str(tmp_path), variable: ""})

@@ -109,6 +109,7 @@ def test_the_file_of_a_killed_launcher_is_ignored(tmp_path):
     assert read_environment(tmp_path) == {}
 
 
+@pytest.mark.trial
 @pytest.mark.parametrize(("given", "left"), [("DATABASE_URL", "valkey"), ("REDIS_URL", "postgres")])
 def test_a_given_url_replaces_its_store(tmp_path, monkeypatch, given, left):
     monkeypatch.setenv(given, "elsewhere://host/1")
@@ -119,6 +120,7 @@ def test_a_given_url_replaces_its_store(tmp_path, monkeypatch, given, left):
         assert (started, stores.environment[given]) == ({left}, "elsewhere://host/1")
 
 
+@pytest.mark.trial
 def test_a_taken_port_is_replaced(tmp_path):
     var = tmp_path / "var"
     (var / "run").mkdir(parents=True)
@@ -148,6 +150,7 @@ def test_two_checkouts_run_side_by_side(tmp_path):
         assert (answers, one.database_url != two.database_url) == ([1, 1], True)
 
 
+@pytest.mark.trial
 def test_a_lock_file_with_the_number_of_another_process_does_not_stop_the_start(tmp_path):
     var = tmp_path / "var"
     with Stores(var, durable=False):
@@ -272,6 +275,7 @@ def test_a_killed_launcher_leaves_no_process(tmp_path):
     assert_all_gone(tmp_path)
 
 
+@pytest.mark.trial
 def test_the_folder_of_a_killed_launcher_is_deleted_by_the_next_one(tmp_path):
     living = tmp_path / f"{TEMPORARY}living"
     with Stores(living, durable=False):
@@ -286,6 +290,7 @@ def test_the_folder_of_a_killed_launcher_is_deleted_by_the_next_one(tmp_path):
         assert list(tmp_path.iterdir()) == [living]
 
 
+@pytest.mark.trial
 def test_the_stores_of_a_killed_launcher_hold_its_folder_until_they_have_ended(tmp_path):
     with Stores(tmp_path / "var", durable=False) as stores:
         lock = (stores.var / "run" / "lock").stat()
@@ -295,6 +300,7 @@ def test_the_stores_of_a_killed_launcher_hold_its_folder_until_they_have_ended(t
         assert (lock.st_dev, lock.st_ino) in {(found.st_dev, found.st_ino) for found in held}
 
 
+@pytest.mark.walk("the shell and all it started")
 @pytest.mark.parametrize("killed", ["the shell", "the shell and all it started"])
 def test_a_killed_parent_of_the_launcher_leaves_no_process(tmp_path, killed):
     line = f"setpriv --pdeathsig TERM {sys.executable} -m callcentre.embedded exec -- sleep 1000; :"
@@ -370,6 +376,7 @@ def test_a_data_folder_that_cannot_be_written_is_a_sentence(tmp_path):
     )
 
 
+@pytest.mark.trial
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
 @pytest.mark.parametrize("size", ["64k", "20m"])
 def test_a_full_disk_is_a_sentence(tmp_path, size):

@@ -15,6 +15,7 @@ from callcentre.core import html_cleaning, limited_process
 from callcentre.core.html_cleaning import Policy, Uncleanable, clean, clean_and_count, is_harmless, unescape
 from tests.pattern_attacks import APPS
 from tests.processes import ROOT
+from tests.tiers import examples
 
 POLICY = Policy(
     tags=["a", "b", "div", "font", "p", "span", "table", "tbody", "td", "tr"],
@@ -99,7 +100,7 @@ def documents(draw: st.DrawFn) -> str:
 
 
 @pytest.mark.slow("runs many examples")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(text=documents())
 def test_a_harmless_text_hardly_grows(text):
     html_cleaning._SHORT, short = 0, html_cleaning._SHORT

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from callcentre.core import phone
 from callcentre.core.phone import PhoneError, normalise
 from tests.callcentre.real_numbers import NO_COUNTRY, real_numbers
+from tests.tiers import examples
 
 REGIONS = sorted(phonenumbers.SUPPORTED_REGIONS)
 
@@ -21,7 +22,7 @@ TEXTS = st.text(st.sampled_from("0123456789++() ;:.-/abtel=\u0664\uff10\uff0b\uf
 
 
 @pytest.mark.slow("runs many examples")
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 @given(raw=TEXTS, region=st.sampled_from(REGIONS))
 def test_any_text_is_refused_or_has_a_stable_normal_form(raw, region):
     try:
@@ -34,7 +35,7 @@ def test_any_text_is_refused_or_has_a_stable_normal_form(raw, region):
 
 
 @pytest.mark.slow("runs many examples")
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 @given(
     digits=st.text(st.sampled_from("123456789"), min_size=1, max_size=15),
     separators=st.lists(st.text(st.sampled_from(SEPARATORS), max_size=3), min_size=17, max_size=17),

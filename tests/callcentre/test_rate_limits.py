@@ -91,7 +91,7 @@ def test_the_addresses_of_one_ipv6_network_and_both_spellings_of_ipv4_count_as_o
     for address in guessing:
         guess(1, address=address)
 
-    assert [ping(*user, address).status_code for address in (locked, free)] == [429, 204]
+    assert [ping(user[0], user[1], address).status_code for address in (locked, free)] == [429, 204]
 
 
 def test_a_lockout_ends_by_itself_and_a_lifted_one_starts_a_new_count(user):

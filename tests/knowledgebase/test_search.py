@@ -15,6 +15,7 @@ from knowledgebase.search import MAX_HITS, find
 from knowledgebase.search.query import parse
 from knowledgebase.verbs.articles import edit_catalog
 from tests.knowledgebase.factories import ArticleFactory, CatalogFactory, CategoryFactory
+from tests.tiers import examples
 
 pytestmark = pytest.mark.django_db
 
@@ -92,7 +93,7 @@ def test_a_query_without_words_finds_nothing(category, text):
 
 @pytest.mark.slow("runs many examples")
 @given(st.text(max_size=200))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_text_is_a_valid_query(text):
     for term in parse(text).terms:
         assert term.words

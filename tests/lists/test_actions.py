@@ -25,7 +25,7 @@ from tests.telephony.factories import AgentFactory, AgentGroupFactory, PauseFact
 from tests.tickets.factories import TicketFactory, TicketQueueFactory, TicketStatusFactory
 from tickets.models import Ticket
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
 
 
 def choose(client: BackOffice, model: type[Model], action: str, query: str = "", **values: Any) -> HttpResponse:

@@ -26,7 +26,7 @@ from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CompanyFactory, TicketFactory
 from tickets.models import Company, Ticket
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
 
 LIST = list_of(Ticket)
 VIEWS = f"{LIST}list-views/"
@@ -228,7 +228,6 @@ LISTS = [model for model, shown in admin.site._registry.items() if isinstance(sh
 each_list = pytest.mark.parametrize("model", LISTS, ids=lambda model: model._meta.label)
 
 
-@pytest.mark.usefixtures("without_menu")
 @each_list
 def test_a_view_with_an_unknown_filter_is_not_saved_and_a_list_whose_default_has_one_opens_whole(model):
     client: Any = superuser()
@@ -319,7 +318,7 @@ def test_a_count_that_takes_too_long_is_left_out(django_assert_num_queries):
 
     assert counts.count_up_to(slow) is None
     # One statement beside its limit.
-    with django_assert_num_queries(5):  # type: ignore[operator]
+    with django_assert_num_queries(5):
         assert counts.count_up_to(Agent.objects.all()) == 1
 
 

@@ -26,13 +26,14 @@ from tests.reports.reference import Reference
 from tests.reports.scenes import Cast, Scene, cast
 from tests.telephony.factories import RecordingFactory
 from tests.tickets.factories import CustomerFactory, TicketFactory
+from tests.tiers import examples
 from tickets.models import Chat, Ticket
 from tickets.verbs.chats import close_chat, start_chat, write_in_chat
 from tickets.verbs.merges import merge_tickets, split_ticket
 from tickets.verbs.messages import reply_to
 from tickets.verbs.tickets import edit_ticket
 
-EXAMPLES, STEPS = int(os.environ.get("REPORT_EXAMPLES", "5")), 50
+EXAMPLES, STEPS = int(os.environ.get("REPORT_EXAMPLES", examples(5))), 50
 BEGIN = datetime(2026, 10, 24, 20, 40, tzinfo=UTC)
 WEEK = (BEGIN - timedelta(days=3), BEGIN + timedelta(days=4))
 

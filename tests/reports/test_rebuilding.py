@@ -20,6 +20,7 @@ from telephony.models import LedgerChange
 from tests.reports.asking import AGGREGATIONS, ask, refresh, settle, unsettle
 from tests.reports.reference import Reference
 from tests.reports.scenes import Cast, Scene, cast, scenes
+from tests.tiers import examples
 
 pytestmark = pytest.mark.django_db
 
@@ -116,7 +117,7 @@ def test_an_empty_service_has_nothing_to_sum(db, capsys):
 
 
 # To run more examples: REPORT_EXAMPLES=2000 pytest tests/reports
-EXAMPLES = int(os.environ.get("REPORT_EXAMPLES", "15"))
+EXAMPLES = int(os.environ.get("REPORT_EXAMPLES", examples(15)))
 
 
 def agree(scene: Scene, now: datetime) -> None:

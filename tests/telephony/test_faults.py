@@ -191,6 +191,7 @@ def test_a_worker_killed_between_commit_and_originate_has_placed_no_call(service
     assert service.asked == {}
 
 
+@pytest.mark.trial
 def test_a_worker_killed_between_originate_and_reply_has_called_once(service, agents):
     with service.listener(OVERDUE_SECONDS="600"), service.worker(DIES="after") as victim:
         service.wait_until_heard()

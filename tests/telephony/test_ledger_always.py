@@ -17,6 +17,7 @@ from tests.conftest import ACTOR
 from tests.serving import at_once
 from tests.telephony.factories import AgentFactory, ConnectionFactory, LegFactory, PauseFactory, TopicFactory
 from tests.telephony.ledgers import assert_consistent, at, states, told
+from tests.tiers import examples
 from webhooks.models import Event
 
 CALLS = 2
@@ -119,7 +120,9 @@ def assert_told(agent: Agent) -> None:
 @pytest.mark.slow("runs many examples")
 @pytest.mark.django_db
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(steps=STEPS)
 def test_whatever_is_done_in_whatever_order_the_ledger_is_consistent(db, steps):
@@ -141,7 +144,9 @@ CALL = [("log_in", 0, 0, 0), ("ring", 0, 10, 0), ("talk", 0, 5, 0)]
 @pytest.mark.slow("runs many examples")
 @pytest.mark.django_db
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
     wrap_up_seconds=st.sampled_from([0, 7]),

@@ -48,6 +48,7 @@ from tests.telephony.factories import (
     SkillFactory,
     SupervisionFactory,
 )
+from tests.tiers import examples
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("switch", "plain_static")]
 
@@ -146,7 +147,7 @@ def turn(one: QueueMember, call: int | None) -> Any:
 def test_the_order_is_that_of_a_reference_and_the_explanation_names_the_same_agent():
     now = timezone.now().replace(microsecond=0)
     pairs = 0
-    for seed in range(20):
+    for seed in range(examples(20)):
         with transaction.atomic():
             world(Random(seed), now)
             expected = list(reference(now))

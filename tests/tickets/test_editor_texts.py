@@ -120,6 +120,7 @@ def test_a_style_that_loads_or_moves_something_is_taken_out(style):
     assert saved(canned, "body") == '<p style="color: red">x</p>'
 
 
+@pytest.mark.trial
 @pytest.mark.slow("cleans costly HTML")
 def test_a_text_that_cannot_be_made_safe_is_refused_and_the_old_one_stays():
     canned = CannedReplyFactory.create(body="<p>before</p>")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.tickets.factories import TicketQueueFactory
 from tests.tickets.mails import a_mail, answered, taken
 from tests.tickets.test_concurrency import at_once
+from tests.tiers import examples
 from tickets.mail.intake import take_in
 from tickets.mail.parsing import Unreadable, parse
 from tickets.models import Message, ReceivedMail, Ticket
@@ -224,7 +225,7 @@ def mutated(draw: st.DrawFn) -> bytes:
 
 
 @pytest.mark.slow("runs many examples")
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.one_of(mutated(), st.binary(max_size=300)))
 @example(b"")
 @example(b":")
@@ -243,7 +244,7 @@ def test_any_bytes_are_saved_with_an_outcome(raw):
 
 
 @pytest.mark.slow("runs many examples")
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(st.one_of(mutated(), st.binary(max_size=2000), st.text(max_size=500).map(str.encode)))
 def test_parsing_any_bytes_raises_only_unreadable(raw):
     try:

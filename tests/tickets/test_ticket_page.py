@@ -20,7 +20,7 @@ from tickets.verbs.merges import merge_tickets
 from tickets.verbs.messages import comment_on, receive_message, reply_to
 from tickets.verbs.tickets import edit_ticket
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
 
 
 def said(ticket, body="<p>Help</p>", **values):

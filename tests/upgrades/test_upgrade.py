@@ -627,6 +627,7 @@ def test_a_database_with_a_part_of_the_former_migrations_is_refused(old: str, ap
     assert recorded(old) == before
 
 
+@pytest.mark.trial
 def test_the_service_does_not_start_on_such_a_database(old: str) -> None:
     execute(old, "DELETE FROM django_migrations WHERE app = 'tickets' AND name > '0031'")
 

@@ -140,6 +140,7 @@ def test_a_database_that_is_restarted_costs_at_most_what_was_in_flight(stores, f
         assert duplicates(running) <= 2 * BATCH
 
 
+@pytest.mark.trial
 def test_a_receiver_that_answers_500_twice_gets_the_same_message_signed_anew(stores, folder, beat):
     with receiver(answers(500, 500, 200)) as running, a_worker(stores, folder):
         webhook = registered(running)
