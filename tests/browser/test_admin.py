@@ -158,7 +158,7 @@ def test_a_field_is_added_to_a_campaign_in_its_tab(visit):
 @pytest.mark.parametrize("screen", SCREENS)
 def test_the_first_fault_of_a_form_is_in_sight_in_its_tab_and_all_tabs_are(screen, visit):
     campaign = CampaignFactory(dialer="predictive")
-    visit.page.set_viewport_size(SCREENS[screen])  # type: ignore[arg-type]
+    visit.page.set_viewport_size(SCREENS[screen])
     page = visit.open(page_of(campaign))
     tabs = page.locator("#tabs-items a")
     assert all(tab.is_visible() for tab in tabs.all())

@@ -291,7 +291,7 @@ def test_the_desk_fits_the_screen(screen, desk, visit):
     TicketFactory(agent=desk.agent, subject="Nospaces" * 30)
     chat = ChatFactory(agent=desk.agent, client_name="Kowal" * 20)
     write_in_chat(chat, ACTOR, body="Nospaces" * 60)
-    visit.page.set_viewport_size(SCREENS[screen])  # type: ignore[arg-type]
+    visit.page.set_viewport_size(SCREENS[screen])
 
     page = visit.open(f"/admin/desk/?chat_id={chat.pk}")
 

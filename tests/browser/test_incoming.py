@@ -260,7 +260,7 @@ def test_the_bar_fits_the_screen_and_has_no_barriers(mode, screen, desk, ticket,
     assign(TicketFactory(subject="Nospaces" * 30), desk)
     page = visit.page
     page.emulate_media(color_scheme=mode)
-    page.set_viewport_size(SCREENS[screen])  # type: ignore[arg-type]
+    page.set_viewport_size(SCREENS[screen])
 
     for path in (page_of(ticket), "/admin/desk/"):
         visit.open(path)

@@ -141,13 +141,13 @@ def test_the_wallboard_shows_the_chosen_queue(queue, visit):
 
     # Fewer figures, larger letters; nothing is wider or higher than the screen.
     number = page.locator("[data-key=waiting] .cc-number")
-    height = number.bounding_box()["height"]  # type: ignore[index]
+    height = number.bounding_box()["height"]
     page.get_by_text("Choose what is shown").click()
     page.get_by_label("waiting now").check()
     page.get_by_role("button", name="Show").click()
     page.wait_for_url(re.compile("figure=waiting"))
     expect(page.locator(".cc-tile")).to_have_count(1)
-    assert number.first.bounding_box()["height"] > height  # type: ignore[index]
+    assert number.first.bounding_box()["height"] > height
     fits = "document.documentElement.scrollWidth <= innerWidth && document.documentElement.scrollHeight <= innerHeight"
     assert page.evaluate(fits)
     assert visit.trouble == []

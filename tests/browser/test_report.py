@@ -25,7 +25,7 @@ def test_headings_of_rows_and_columns_stay_in_sight(screen, visit):
     """Headings stay in sight while the table is scrolled, and the page is never wider than the screen."""
     presence.log_in(AgentFactory(login="anna"), ACTOR, timezone.now() - timedelta(days=40))
     first, last = timezone.localdate() - timedelta(days=35), timezone.localdate()
-    visit.page.set_viewport_size(SCREENS[screen])  # type: ignore[arg-type]
+    visit.page.set_viewport_size(SCREENS[screen])
 
     address = f"{reverse('admin:reports_export_report')}?date_from={first}&date_to={last}&aggregate_by=day"
     page = visit.open(address)

@@ -126,7 +126,7 @@ def test_escape_closes_the_box_and_enter_shows_the_page_of_results(visit):
 
 def test_the_box_fits_a_phone(visit):
     CustomerFactory(surname="Kowal" * 15, email=f"{'jan' * 20}@client.example", phone_numbers=["+48225550107"])
-    visit.page.set_viewport_size(SCREENS["phone"])  # type: ignore[arg-type]
+    visit.page.set_viewport_size(SCREENS["phone"])
     page = visit.open(reverse("admin:index"))
 
     page.get_by_role("link", name="Search", exact=True).click()

@@ -46,7 +46,7 @@ def failing(settings: Any, **values: Any) -> set[str]:
         setattr(settings, name, value)
     # Those of Django look at all models and pages.
     ours = [check for check in registry.get_checks(include_deployment_checks=True) if not _is_djangos(check)]
-    ids = {str(message.id) for check in ours for message in check(app_configs=None)}
+    ids = {str(message.id) for check in ours for message in check(app_configs=None, databases=None)}
     return {name for name in ids if name.startswith("callcentre.")}
 
 

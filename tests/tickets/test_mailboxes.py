@@ -177,7 +177,7 @@ def test_a_withheld_mail_does_not_stop_the_others(box, fault):
 
 
 def test_a_mail_that_is_too_large_is_quarantined_with_its_headers(box, settings):
-    settings.MAX_MAIL_MB = 1  # type: ignore[attr-defined]
+    settings.MAX_MAIL_MB = 1
     large = box.add(a_mail("x" * 1_100_000, Subject="Large"))
     small = box.add(numbered(2))
     # The limit holds too if the server does not say the size.
