@@ -286,6 +286,7 @@ def test_answers_of_reads_fit_their_schemas_and_name_ignored_parameters(api, dem
     assert wrong == []
 
 
+@pytest.mark.slow("sends every example of the document")
 @pytest.mark.usefixtures("switch_that_answers")
 def test_examples_of_requests_are_accepted_and_answered_as_documented(api, demonstration):
     wrong: list[Any] = []
@@ -308,7 +309,7 @@ def test_examples_of_requests_are_accepted_and_answered_as_documented(api, demon
     assert wrong == []
 
 
-def test_failures_fit_their_schema(api, anonymous, demonstration):
+def test_failures_fit_their_schema(api, anonymous):
     schema = {"$ref": "#/components/schemas/Error"}
     failures = [
         anonymous.get("/api/ping"),
