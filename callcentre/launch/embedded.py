@@ -77,7 +77,6 @@ class Valkey(Server):
             "appendfsync": "everysec",
             "save": "",
             "maxmemory-policy": "noeviction",
-            "daemonize": "no",
             "requirepass": self._password,
         } | more_settings("EMBEDDED_VALKEY_SETTINGS")
         process = self._spawn([self._program, "-"], log, stdin=subprocess.PIPE)
@@ -138,14 +137,6 @@ class Stores:
         self._file = self.var / "run" / "stores.json"
         self._lock: int | None = None
         self._servers: dict[str, Server] = {}
-
-    @property
-    def database_url(self) -> str:
-        return self.environment["DATABASE_URL"]
-
-    @property
-    def redis_url(self) -> str:
-        return self.environment["REDIS_URL"]
 
     @property
     def environment(self) -> dict[str, str]:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import IO, Any
 
 from callcentre.launch.children import bury, spawn
@@ -30,6 +30,8 @@ RESTART_DELAYS_SECONDS = (1, 2, 5)
 # A process that has run this long has recovered; its next crash counts as the first.
 WELL_AFTER_SECONDS = 60.0
 TICK_SECONDS = 0.25
+# The web server and the worker have the processors alone until the web server answers, but no longer than this.
+HEAD_START_SECONDS = 20.0
 # Longer than CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT, after which a worker returns its tasks to the queue.
 PATIENCE_SECONDS = 12.0
 
@@ -65,8 +67,7 @@ class Child:
     def __init__(self, name: str, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
         self.name = name
         self.process: subprocess.Popen[bytes] | None = None
-        self._arguments = arguments
-        self._environment = environment
+        self._arguments, self._environment = arguments, environment
         self._started_at = self._start_at = 0.0
         self._crashes = 0
 
@@ -101,12 +102,16 @@ class Child:
                 say(self.name, line.decode(errors="replace").rstrip("\r\n"))
 
 
-def supervise(stores: Stores, programs: Mapping[str, Sequence[str]], environment: Mapping[str, str]) -> None:
-    """Keep stores and programs running until a signal raises SystemExit (end_on_signals)."""
+def supervise(
+    stores: Stores, programs: Mapping[str, Sequence[str]], environment: Mapping[str, str], answers: Event | None = None
+) -> None:
+    """Keep stores and programs running until a signal raises SystemExit. Two of them start before `answers` is set."""
     children = [Child(name, arguments, environment) for name, arguments in programs.items()]
+    alone_until = time.monotonic() + HEAD_START_SECONDS
     try:
         while True:
-            for child in children:
+            is_alone = answers is not None and not answers.is_set() and time.monotonic() < alone_until
+            for child in children[:2] if is_alone else children:
                 child.attend()
             try:
                 for name in stores.revive():
@@ -132,13 +137,14 @@ def stop_all(children: Iterable[Child]) -> None:
         child.end()
 
 
-def announce(port: int, lines: Iterable[str]) -> None:
-    """Print the lines once the web server answers."""
+def announce(port: int, lines: Iterable[str], answers: Event) -> None:
+    """Set the event and print the lines once the web server answers."""
     while True:
         connection = http.client.HTTPConnection(HOST, port, timeout=1)
         with suppress(OSError, http.client.HTTPException), closing(connection):
             connection.request("GET", "/health/live")
             connection.getresponse()
+            answers.set()
             return write("\n" + "".join(f"  {line}\n" for line in lines))
         time.sleep(TICK_SECONDS)
 
@@ -237,9 +243,10 @@ def serve() -> None:
             f"Mail:      {describe_mail_delivery(stores.var)}",
             "Ctrl-C stops everything; the data stays.",
         ]
-        Thread(target=announce, args=[port, lines], daemon=True).start()
+        answers = Event()
+        Thread(target=announce, args=[port, lines, answers], daemon=True).start()
         try:
-            supervise(stores, programs(port), environment)
+            supervise(stores, programs(port), environment, answers)
         finally:
             shutil.rmtree(own["PROMETHEUS_MULTIPROC_DIR"], ignore_errors=True)
 
