@@ -275,7 +275,8 @@ class Trial:
         print(f"{len(self.rows(_TALKS))} talks go on", file=sys.stderr)
         self.ears.forget()
         since, calls = time.time(), self.rows(_CALLS, str(TALKER))
-        time.sleep(1.5)
+        # Asterisk writes the sound of two seconds at a time: what it has not written when it is killed is lost.
+        time.sleep(6)
         for pk, agent, outside, _direction in calls:
             if not self.ears.first(outside, AGENT_HZ, since):
                 wrong.append(f"call {pk}: {outside} does not hear {agent}")

@@ -139,6 +139,14 @@ class Stores:
         self._servers: dict[str, Server] = {}
 
     @property
+    def database_url(self) -> str:
+        return self.environment["DATABASE_URL"]
+
+    @property
+    def redis_url(self) -> str:
+        return self.environment["REDIS_URL"]
+
+    @property
     def environment(self) -> dict[str, str]:
         """Return the variables for the children."""
         return {name: self._servers[name].url if name in self._servers else _given(name) for name in STORES}
