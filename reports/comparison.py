@@ -2,6 +2,7 @@
 
 import logging
 import random
+from collections.abc import Iterator
 from datetime import datetime
 
 from prometheus_client import Counter
@@ -18,7 +19,7 @@ repaired = Counter("callcentre_rollups_repaired", "Rollups that differed from th
 
 _ROW = ", ".join(("agent_id", "queue_id", "started_at", *COLUMNS))
 # Time that the log names is summed anew in any case. In this snapshot, all other rollups are equal to the ledgers.
-_LOG_WRONG_ONES = Statement("""
+_WRONG = Statement("""
 WITH {stretches}, {rows},
 kept AS (
   SELECT r.* FROM reports_sums r JOIN stretch
@@ -36,10 +37,16 @@ wrong AS (
     WHERE l.agent_id = different.agent_id AND l.since < b AND l.until >= a
   )
   GROUP BY agent_id
-),
-logged AS (INSERT INTO telephony_ledgerchange (agent_id, since, until) SELECT agent_id, since, until FROM wrong)
+){logged}
 SELECT agent_id, since, count FROM wrong
-""").of(stretches=ledgers.STRETCHES, rows=ledgers.ROWS, row=_ROW)
+""")
+_PARTS = {"stretches": ledgers.STRETCHES, "rows": ledgers.ROWS, "row": _ROW}
+_WRONG_ONES = _WRONG.of(**_PARTS, logged="")
+_LOG_WRONG_ONES = _WRONG.of(
+    **_PARTS,
+    logged=""",
+logged AS (INSERT INTO telephony_ledgerchange (agent_id, since, until) SELECT agent_id, since, until FROM wrong)""",
+)
 
 
 def compare_sample(now: datetime) -> int:
@@ -48,21 +55,31 @@ def compare_sample(now: datetime) -> int:
         return 0
     begin = max(bounds[0], rollups.progress()[Aggregation.HOUR][0])
     some_time = begin + random.random() * max(now - begin, DAY)  # noqa: S311  (a sample)
-    return sum(_compare(month) for month in {start_of(Aggregation.MONTH, at) for at in (now - DAY, some_time)})
-
-
-def _compare(month: datetime) -> int:
-    """Compare the rollups of a month, of each length, with the ledgers."""
-    agents = [*Agent.objects.order_by("pk").values_list("pk", flat=True)]
     total = 0
+    for month in {start_of(Aggregation.MONTH, at) for at in (now - DAY, some_time)}:
+        for agent_id, length, since, count in _compare(month, _LOG_WRONG_ONES):
+            found = {"agent": agent_id, "aggregation": length, "since": since.isoformat(), "rollups": count}
+            logger.error("rollups differed from the ledgers and are summed anew", extra=found)
+            repaired.inc(count)
+            total += count
+    return total
+
+
+def differences(now: datetime) -> Iterator[str]:
+    """Return a line for each agent of whom a rollup of the month of yesterday differs. Nothing is repaired."""
+    if rollups.bounds() is None:
+        return
+    for agent_id, length, since, count in _compare(start_of(Aggregation.MONTH, now - DAY), _WRONG_ONES):
+        yield f"agent {agent_id}, by {length}, since {since}: {count} rollups"
+
+
+def _compare(month: datetime, statement: str) -> Iterator[tuple[int, Aggregation, datetime, int]]:
+    """Compare the rollups of a month, of each length, with the ledgers: agent, length, first, count of wrong ones."""
+    agents = [*Agent.objects.order_by("pk").values_list("pk", flat=True)]
     for length, (first, border) in rollups.progress().items():
         span = max(month, first), min(end_of(Aggregation.MONTH, month), border)
         for some in rollups.portions(span, agents) if span[0] < span[1] else ():
             with snapshot():
-                wrong = rollups.execute(_LOG_WRONG_ONES, length, {span: some})
+                wrong = rollups.execute(statement, length, {span: some})
             for agent_id, since, count in wrong:
-                found = {"agent": agent_id, "aggregation": length, "since": since.isoformat(), "rollups": count}
-                logger.error("rollups differed from the ledgers and are summed anew", extra=found)
-                repaired.inc(count)
-                total += count
-    return total
+                yield agent_id, length, since, count
