@@ -7,6 +7,11 @@ from callcentre.api.exceptions import Refusal
 from callcentre.core.errors import ErrorCode
 
 
+def operation_of(view: Any) -> Any:
+    """Return the description of the operation: of the class if it has but one, else of the method; None without."""
+    return getattr(view, "operation", None) or getattr(getattr(view, view.action or "", None), "operation", None)
+
+
 def needed_right(view: Any, method: str) -> str:
     """Return the right that an operation needs, as "tickets:read"; "" if any API user may call it."""
     if not view.area:

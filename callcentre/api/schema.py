@@ -24,7 +24,7 @@ from callcentre.api.openapi import (
     rule_errors,
     sentence,
 )
-from callcentre.api.permissions import needed_right
+from callcentre.api.permissions import needed_right, operation_of
 from callcentre.core.errors import ErrorCode
 from callcentre.models import AREAS
 
@@ -76,7 +76,7 @@ class OperationSchema(AutoSchema):
         self, path: str, path_regex: str, path_prefix: str, method: str, registry: Any
     ) -> dict[str, Any] | None:
         view: Any = self.view
-        operation = getattr(view, "operation", None) or getattr(getattr(view, view.action), "operation", None)
+        operation = operation_of(view)
         if operation is None:
             schema_error(f"{type(view).__name__}.{view.action} is not described")
             return None
@@ -250,7 +250,11 @@ def _interface_path(path: str) -> str:
 
 def complete_document(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     """Add the components that operations refer to, and the general description."""
-    result["info"]["description"] = GENERAL.format(codes=error_table(), zone=settings.TIME_ZONE)
+    result["info"]["description"] = GENERAL.format(
+        codes=error_table(),
+        zone=settings.TIME_ZONE,
+        languages=", ".join(f"`{code}`" for code, _name in settings.LANGUAGES),
+    )
     used = {operation["tags"][0] for methods in result["paths"].values() for operation in methods.values()}
     tags = {**{area: str(label) for area, label in AREAS.items()}, "service": "The service itself"}
     result["tags"] = [{"name": name, "description": label} for name, label in tags.items() if name in used]
@@ -337,8 +341,8 @@ is a date means its first instant, an upper bound its last.
 **Retries.** Any POST takes an `Idempotency-Key`: repeated with it, a request runs once.
 
 **Failures** are answered in one form: `request_id` and `errors`, each with `message`, `code` and mostly `field`.
-Checked in the order 401, 403, 404, 400. A method that a path does not list is 405. Messages are English, or Polish
-with `Accept-Language: pl`; codes never change:
+Checked in the order 401, 403, 404, 400. A method that a path does not list is 405. `Accept-Language`
+chooses the language of messages, one of {languages}; codes never change:
 
 {codes}
 """

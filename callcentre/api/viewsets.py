@@ -24,6 +24,7 @@ from callcentre.api.exceptions import Refusal, TooMany
 from callcentre.api.fields import Input
 from callcentre.api.filters import Query
 from callcentre.api.openapi import operation
+from callcentre.api.permissions import operation_of
 from callcentre.core.actor import Actor
 from callcentre.core.encryption import decrypt, encrypt
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
@@ -172,7 +173,7 @@ class ApiViewSet(ViewSet):
     def check_throttles(self, request: Request) -> None:
         """Apply the throttles of DRF, and the rate of the operation."""
         super().check_throttles(request)
-        described = getattr(getattr(self, self.action or "", None), "operation", None)
+        described = operation_of(self)
         if described and described.rate:
             key = f"{self.principal.id}:{described.id}"
             if wait := rate_limits.rates.admit(key, described.rate).retry_after:

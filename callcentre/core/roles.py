@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from django.apps import apps
+from django.contrib.auth.management import create_permissions
 from django.utils.translation import gettext_lazy as _
 
 # Role -> letters of rights -> names of models.
@@ -54,7 +55,12 @@ def _with_included(role: str) -> Iterator[str]:
 
 
 def deliver(historical: Any, roles: Iterable[str]) -> None:
-    """Write these roles as groups, in a migration. A group of the same name stays as it is."""
+    """Write these roles as groups, in a migration. A group of the same name stays as it is.
+
+    Permissions are usually written after all migrations. So those of the models of this release are written first.
+    """
+    for config in apps.get_app_configs():
+        create_permissions(config, verbosity=0)
     group, permission = historical.get_model("auth", "Group"), historical.get_model("auth", "Permission")
     known = list(permission.objects.values_list("pk", "content_type__app_label", "codename"))
     for role in roles:

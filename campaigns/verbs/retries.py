@@ -1,7 +1,7 @@
 """The rules of retries: when a record is called again after an outcome or a result, and when it is given up."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -46,7 +46,8 @@ def rule_for(campaign_id: int, outcome: str) -> Rule:
 
 
 def _rule(row: RetryRule) -> Rule:
-    return Rule(timedelta(seconds=row.delay_seconds), row.is_multiplied, row.most_attempts)
+    others = {each.name: getattr(row, each.name) for each in fields(Rule) if each.name != "delay"}
+    return Rule(timedelta(seconds=row.delay_seconds), **others)
 
 
 def next_call(rule: Rule, record_id: int, now: datetime, *, is_attempt: bool = True) -> datetime | None:

@@ -11,6 +11,7 @@ from django.apps import apps
 from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
+from django.db.models import CharField, JSONField, TextField
 
 from callcentre.core import deletions, erasures, person_exports, personal_data
 from callcentre.core.actor import Actor
@@ -81,6 +82,15 @@ def test_every_model_says_what_it_has_of_a_person():
     for model, data in TABLE.items():
         for name in data.names if isinstance(data, Data) else ():
             assert model._meta.get_field(name), f"{model._meta.label}.{name}"
+
+
+def test_every_text_of_a_customer_is_personal() -> None:
+    texts = {f.name for f in Customer._meta.concrete_fields if isinstance(f, TextField | CharField | JSONField)}
+    data = TABLE[Customer]
+
+    assert isinstance(data, Data)
+    # The zone is one of many people.
+    assert texts - {*data.names} == {"time_zone"}
 
 
 @pytest.mark.slow("a person with rows in every table")

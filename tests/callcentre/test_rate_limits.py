@@ -21,8 +21,10 @@ from callcentre.core import redis_client
 from callcentre.core.actor import SYSTEM
 from callcentre.core.errors import ErrorCode
 from callcentre.models import ApiUser, Lockout
+from reports.api.views import QueuesReportViewSet
 from tests.callcentre.factories import LockoutFactory
 from tests.conftest import ACTOR, ApiClient
+from tests.reports.contract import SPAN
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("quick_hashes")]
 
@@ -274,3 +276,11 @@ def test_without_redis_it_is_not_asked_again_for_a_second(dead_redis, monkeypatc
 def test_without_redis_a_wrong_secret_is_401_still(dead_redis, user):
     assert guess(25) == [401] * 25
     assert ping(*user).status_code == 204
+
+
+def test_the_rate_of_a_view_with_one_operation_holds(api, in_one_minute, monkeypatch):
+    limited = replace(QueuesReportViewSet.operation, rate=2)
+    monkeypatch.setattr(QueuesReportViewSet, "operation", limited)
+    path = f"/api/queues_report?{SPAN}"
+
+    assert [api.get(path).status_code for _ in range(3)] == [200, 200, 429]

@@ -48,7 +48,8 @@ def by_group(actions: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
     """Return actions with their sentences, by what they are about."""
     grouped = defaultdict(list)
     for action in map(EventType, actions):
-        grouped[str(GROUPS[action.value.partition("_")[0]])].append((action.value, str(action.label)))
+        word = action.value.partition("_")[0]
+        grouped[str(GROUPS.get(word, word.capitalize()))].append((action.value, str(action.label)))
     return grouped
 
 

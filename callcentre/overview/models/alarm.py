@@ -144,8 +144,9 @@ class Alarm(TimestampedModel):
 
     @property
     def place(self) -> str:
-        """The name of the queue, the campaign or the trunk."""
-        return str(self.queue or self.campaign or settings.TRUNK)
+        """The name of the queue, the campaign or the trunk, or that of the alarm, if it watches something else."""
+        is_of_trunk = self.subject == AlarmSubject.TRUNK_FAILED
+        return str(self.queue or self.campaign or (settings.TRUNK if is_of_trunk else self.name))
 
     @property
     def sentence(self) -> str:
