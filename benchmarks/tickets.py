@@ -16,7 +16,7 @@ from urllib.parse import quote
 import orjson
 import psycopg
 
-from benchmarks.harness import WARM_UP, Client, Service, Table, filled, medians
+from benchmarks.harness import WARM_UP, Client, Service, Table, filled, manage, medians
 
 Connection = psycopg.Connection[Any]
 
@@ -40,6 +40,18 @@ WHERE m.ticket_id = ANY(%s) ORDER BY m.created_at, m.id
 """
 NUMBER = "SELECT sum(count) FROM tickets_ticketcount"
 COUNT = "SELECT count(*) FROM tickets_ticket WHERE {where}"
+# Five agents who follow the second thousand of tickets.
+FOLLOWERS = """
+from callcentre.models import User
+from telephony.models import Agent
+from tickets.models import Ticket, TicketFollower
+
+followed = Ticket.objects.order_by("id")[1000:2000]
+for number in range(5):
+    user = User.objects.create(username=f"follower-{number}", is_staff=True, is_superuser=True)
+    agent = Agent.objects.create(login=f"follower-{number}", name="Follower", user=user)
+    TicketFollower.objects.bulk_create(TicketFollower(ticket=each, agent=agent) for each in followed)
+"""
 FREQUENT = "a value that a third of the tickets have"
 
 
@@ -52,7 +64,9 @@ def measure(running: Service, turns: int) -> None:
         client.send("GET", "/api/ping", expect=204)
 
     _measure_lists(table, client, connection, ping, turns)
-    _measure_comments(table, client, connection, ping, turns * 2)
+    manage(running.environment, "shell", "-c", FOLLOWERS)
+    for name, first in (("", 0), (" with five followers", 1000)):
+        _measure_comments(table, client, connection, ping, turns * 2, name=name, first=first)
     connection.close()
 
 
@@ -109,11 +123,10 @@ def _measure_lists(table: Table, client: Client, connection: Connection, ping: C
 
 
 def _measure_comments(
-    table: Table, client: Client, connection: Connection, ping: Callable[[], None], turns: int
+    table: Table, client: Client, connection: Connection, ping: Callable[[], None], turns: int, *, name: str, first: int
 ) -> None:
-    ids = itertools.cycle(
-        [row[0] for row in connection.execute("SELECT id FROM tickets_ticket ORDER BY id LIMIT 1000")]
-    )
+    rows = connection.execute("SELECT id FROM tickets_ticket ORDER BY id LIMIT 1000 OFFSET %s", [first])
+    ids = itertools.cycle([row[0] for row in rows])
     agent_id, login = connection.execute("SELECT id, login FROM telephony_agent LIMIT 1").fetchone() or (0, "")
 
     def insert_and_update() -> None:
@@ -134,7 +147,7 @@ def _measure_comments(
         client.send("POST", f"/api/tickets/{next(ids)}/comment", body, expect=204)
 
     written, pinged, answered = medians(turns, insert_and_update, ping, comment, warm_up=WARM_UP)
-    table.add("POST /tickets/:id/comment", "INSERT, UPDATE, commit", written, answered, 5, ping=pinged)
+    table.add(f"POST /tickets/:id/comment{name}", "INSERT, UPDATE, commit", written, answered, 5, ping=pinged)
 
 
 def main() -> None:

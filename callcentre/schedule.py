@@ -44,9 +44,13 @@ _TIMES: dict[str, float | crontab] = {
     "tickets.poll_mailboxes": 60.0,
     # every 10 seconds: end the response targets of tickets whose customers were answered in a call or chat
     "tickets.sweep_answers": 10.0,
+    # once a minute: bring back postponed tickets, run the rules of time
+    "tickets.bring_back": 60.0,
     "tickets.sweep_rules": 60.0,
     "tickets.tell_deadlines": 60.0,
     "tickets.compute_open_tickets": 10.0,
+    # every 10 seconds: give tickets that wait in teams to members who came back
+    "tickets.sweep_teams": 10.0,
     # once an hour: delete unused uploaded files that are 24 hours old, and spam of 30 days
     "tickets.prune_files": crontab(minute="23"),
     # every 5 seconds: settle calls without a result and end previews that are over, in case no dialler does

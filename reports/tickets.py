@@ -72,6 +72,10 @@ _OPENED = f"""{_FROM} {_CALENDAR} {_timed("t.created_at", "COALESCE(t.first_agen
 _CLOSED = f"""{_FROM} {_CALENDAR} {_timed("COALESCE(t.targets_began_at, t.created_at)", "t.closed_at")}"""
 
 
+_RATED = """tickets_rating r JOIN tickets_message m ON m.id = r.message_id
+JOIN tickets_ticket t ON t.id = m.ticket_id"""
+
+
 def _before(closed: str) -> Source:
     """Build a source of tickets that were open when the span began."""
     conditions = f"t.created_at < %(begin)s AND {closed} AND t.queue_id = ANY(%(subjects)s::bigint[])"
@@ -84,6 +88,7 @@ _SOURCES = {
     "reopened": Source(
         "tickets_ticket t", "t.queue_id", "t.targets_began_at", in_span("t.targets_began_at", "t.queue_id")
     ),
+    "rated": Source(_RATED, "t.queue_id", "r.given_at", in_span("r.given_at", "t.queue_id")),
     # Tickets that were open when the span began, in its first period.
     "open": _before("t.closed_at IS NULL"),
     "closed_since": _before("t.closed_at >= %(begin)s"),
@@ -123,6 +128,8 @@ class TicketRow(SubjectRow):
     resolution_seconds: int = figure(closed=f"{_TAKEN} FILTER (WHERE {_IS_OWN})")
     resolutions_in_time: int = figure(closed=f"count(*) FILTER (WHERE {_IS_OWN} AND t.resolution_met)")
     resolutions_due: int = figure(closed=f"count(*) FILTER (WHERE {_IS_OWN} AND t.resolution_met IS NOT NULL)")
+    ratings: int = figure(rated="count(*)")
+    rating_sum: int = figure(rated="sum(r.value)")
 
     @property
     def backlog(self) -> int | None:
@@ -144,6 +151,10 @@ class TicketRow(SubjectRow):
     @property
     def resolution_met(self) -> float | None:
         return percent(self.resolutions_in_time, self.resolutions_due)
+
+    @property
+    def rating_average(self) -> float | None:
+        return round(self.rating_sum / self.ratings, 2) if self.ratings else None
 
 
 def _parameters(question: Question) -> dict[str, Any]:
@@ -190,7 +201,8 @@ def _borders(working_time: WorkingTime, begin: datetime, end: datetime) -> tuple
 COUNTING = Counting(
     TicketRow,
     _SOURCES,
-    is_present="opened <> 0 OR closed <> 0 OR reopened <> 0 OR (open_at_end <> 0 AND length(period) > 2)",
+    is_present="opened <> 0 OR closed <> 0 OR reopened <> 0 OR ratings <> 0"
+    " OR (open_at_end <> 0 AND length(period) > 2)",
     values_of=_parameters,
 )
 
@@ -234,8 +246,8 @@ def by_age(question: Question) -> Section:
     return Section(_("Backlog by age at the end of the span"), _("Ticket queue"), columns, lines, total)
 
 
-TEXT, COUNT, SECONDS, PERCENT = Unit.TEXT, Unit.COUNT, Unit.SECONDS, Unit.PERCENT
-_TICKETS, _RESPONSES, _RESOLUTIONS = _("Tickets"), _("First response"), _("Resolution")
+TEXT, COUNT, SECONDS, PERCENT, NUMBER = Unit.TEXT, Unit.COUNT, Unit.SECONDS, Unit.PERCENT, Unit.NUMBER
+_TICKETS, _RESPONSES, _RESOLUTIONS, _RATINGS = _("Tickets"), _("First response"), _("Resolution"), _("Ratings")
 FIXED = [
     Measure("ticket_queue_id", "", _("Queue id"), COUNT, lambda row: row.subject["id"], 4, "The ticket queue."),
     Measure("name", "", _("Ticket queue"), TEXT, lambda row: row.subject["name"], "Complaints", "Its name."),
@@ -265,6 +277,10 @@ MEASURES = [
             of("resolution_met"), 89.58,
             "Tickets closed in the period within the target ÷ all closed ones, in per cent; null without"
             " any, and without a target.", may_be_none=True),
+    Measure("ratings", _RATINGS, _("given"), COUNT, of("ratings"), 20,
+            "Ratings of replies that customers gave in the period."),
+    Measure("rating_average", _RATINGS, _("average"), NUMBER, of("rating_average"), 4.35,
+            "Their average, from 1 to 5; null without any.", may_be_none=True),
     Measure("responses", _RESPONSES, _("first responses"), COUNT, of("responses"), is_usual=False, in_api=False),
     Measure("resolutions", _RESOLUTIONS, _("resolved"), COUNT, of("resolutions"), is_usual=False, in_api=False),
 ]

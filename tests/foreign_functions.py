@@ -36,6 +36,7 @@ from tickets.mail.plain_text import parted, reflowed
 from tickets.mail.quotations import split_quotation
 from tickets.mail_ids import ids_in
 from tickets.placeholders import check_placeholders, fill
+from tickets.verbs.notices import logins_in
 from webhooks.transport.targets import TargetError, check_target
 
 LENGTH = 30_000
@@ -115,6 +116,7 @@ FUNCTIONS: dict[str, tuple[Callable[[str], object], tuple[type[Exception], ...]]
     "quotation in HTML": (lambda text: split_quotation(text, "HTML"), ()),
     "as_text": (html.as_text, ()),
     "without_hidden": (html.without_hidden, ()),
+    "mentions": (lambda text: [logins_in(text, "PLAIN"), logins_in(text, "HTML")], ()),
     "from_text": (html.from_text, ()),
     "is_harmless": (is_harmless, ()),
     "unescape": (unescape, ()),

@@ -69,6 +69,7 @@ WITHOUT_ADMIN = {
     "telephony.SwitchCommand": "gone as soon as the simulated switch has answered",
     "tickets.AutomationState": "one row, by which processes notice changed rules",
     "tickets.RuleRun": "for the service only: the history of the ticket has each run",
+    "tickets.TicketDraft": "a text that its writer has not sent: the page of the ticket has it",
     "tickets.DeadlineNotice": "for the service only: the history of the ticket has each notice",
     "tickets.AcknowledgedAddress": "who got an acknowledgement within the hour: for the service only",
     "knowledgebase.ArticleImage": "seen in its article",
@@ -82,6 +83,8 @@ WITHOUT_ADMIN = {
     "tickets.MailboxGrant": "tokens, for the service only: its queue says what is wrong",
     "tickets.MailboxTest": "read at its queue",
     "tickets.Message": "read in its ticket",
+    "tickets.Notice": "for its agent: on the bar and on the page of the agent's notices",
+    "tickets.TicketFollower": "listed at its ticket",
     "tickets.TicketChange": "read at its ticket",
     "tickets.TicketCount": "a number in parts, kept by a trigger",
 }

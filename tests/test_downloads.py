@@ -43,6 +43,7 @@ COMMANDS = {
     "receive_mail": "a process of the service",
     "rotate_field_keys": "writes nothing readable",
     "run_dialer": "a process of the service",
+    "verify": "writes ids and states only",
     "watch_mailboxes": "a process of the service",
     "simulate_inbound": "writes calls into the database",
 }

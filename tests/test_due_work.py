@@ -30,9 +30,9 @@ from tests.processes import wait_for
 from tests.reports.factories import ExportFactory, ExportMailFactory
 from tests.serving import at_once
 from tests.telephony.factories import RecordingFactory, TranscriptionFactory
-from tests.tickets.factories import DispatchFactory
+from tests.tickets.factories import DispatchFactory, NoticeFactory
 from tests.webhooks.factories import DeliveryFactory
-from tickets.models import Dispatch
+from tickets.models import Dispatch, Notice
 from webhooks.models import Delivery
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_storage")]
@@ -47,6 +47,7 @@ ROWS: dict[type[DueWork], Callable[..., Any]] = {
     ExportMail: ExportMailFactory,
     ListAction: ListActionFactory,
     ListExport: ListExportFactory,
+    Notice: NoticeFactory,
     PasswordReset: PasswordResetFactory,
     PersonExport: PersonExportFactory,
     RecordImport: lambda **values: RecordImportFactory(state="queued", **values),
@@ -54,7 +55,7 @@ ROWS: dict[type[DueWork], Callable[..., Any]] = {
     Retention: lambda **values: RetentionFactory(days=400, **values),
     Transcription: TranscriptionFactory,
 }
-WITHOUT_ERROR = (PasswordReset, Delivery)
+WITHOUT_ERROR = (PasswordReset, Delivery, Notice)
 of_each_model = pytest.mark.parametrize("model", ROWS, ids=lambda model: model.__name__)
 
 

@@ -23,6 +23,9 @@ from reports import tasks as export_tasks
 from tests.callcentre.factories import PasswordResetFactory, UserFactory
 from tests.overview.factories import AlarmMailFactory
 from tests.reports.factories import ExportFactory, ExportMailFactory, ScheduleFactory
+from tests.tickets.factories import NoticeFactory
+from tickets import tasks as notice_tasks
+from tickets.mail import notices as notice_mails
 
 pytestmark = pytest.mark.django_db
 
@@ -51,6 +54,7 @@ class Case:
 CASES = {
     "alarms": Case(alarm_mails.outbox, AlarmMailFactory, 1, alarm_tasks.mail_alarm),
     "exports": Case(export_mails.outbox, mail_of_an_export, 1, export_tasks.mail_export),
+    "notices": Case(notice_mails.outbox, NoticeFactory, 1, notice_tasks.mail_notice),
     "resets": Case(reset_mails.outbox, reset_of_two_users, 2, reset_tasks.mail_reset),
 }
 

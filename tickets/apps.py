@@ -23,7 +23,8 @@ class TicketsConfig(AppConfig):
         },
         "Supervisor": {
             "vc": "receivedmail dispatch",
-            "vacd": "cannedreply rule macro servicelevel businesscalendar calendarhours closedday",
+            "vacd": "cannedreply rule macro servicelevel businesscalendar calendarhours closedday team teammember",
+            "vac": "agentpreferences",
             "vad": "blockedsender",
             "v": (
                 "ticketqueue customfield ticketstatus ticketsubstatus ticketcategory tickettype "

@@ -10,7 +10,7 @@ from django.db.models import Model, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.deletions import Deletion
-from callcentre.core.personal_data import SETTINGS, WORK, Data, Fate, Nothing, Person
+from callcentre.core.personal_data import SETTINGS, STAFF, WORK, Data, Fate, Nothing, Person
 from tickets import events, models
 from tickets.addresses import any_of
 from tickets.deletions.customers import STAYS_BLOCKED, delete_customers, delete_matters
@@ -76,6 +76,9 @@ TABLE: dict[type[Model], Data | Nothing] = {
         "changes",
         lambda person: models.TicketChange.objects.filter(ticket__in=tickets_of(person).order_by().values("pk")),
     ),
+    models.TicketDraft: Data(
+        "text", lambda person: models.TicketDraft.objects.filter(ticket__in=tickets_of(person).order_by().values("pk"))
+    ),
     models.Message: Data(
         "author_name author_address reply_to body quoted comment system_comment verdicts", messages_of
     ),
@@ -113,7 +116,8 @@ TABLE: dict[type[Model], Data | Nothing] = {
     **SETTINGS.of(
         models,
         "MailboxGrant CustomField CustomerSettings TicketStatus TicketSubstatus TicketCategory TicketType Rule Macro "
-        "BusinessCalendar CalendarHours ClosedDay ServiceLevel CannedReply Marketplace",
+        "BusinessCalendar CalendarHours ClosedDay ServiceLevel CannedReply Marketplace Team TeamMember",
     ),
+    **STAFF.of(models, "AgentPreferences Notice TicketFollower"),
     **WORK.of(models, "MailboxTest TicketCount RuleRun DeadlineNotice AutomationState"),
 }

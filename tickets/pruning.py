@@ -7,7 +7,8 @@ from django.core.files.storage import default_storage
 from django.utils import timezone
 
 from tickets.file_storage import FOLDER
-from tickets.models import AcknowledgedAddress, ReceivedMail, StoredFile
+from tickets.models import AcknowledgedAddress, Notice, ReceivedMail, StoredFile
+from tickets.models.notice import KEPT
 from tickets.verbs.automatic_mail import SPAN
 
 BATCH = 500
@@ -18,8 +19,9 @@ ORPHANS_AFTER_DAYS = range(2, 8)
 def prune() -> int:
     """Remove uploads that no message has used in time, and files without a row; return the number of files.
 
-    Also delete addresses whose last acknowledgement no longer matters.
+    Also delete addresses whose last acknowledgement no longer matters, and old notices.
     """
+    Notice.objects.filter(created_at__lt=timezone.now() - KEPT).delete()
     AcknowledgedAddress.objects.filter(acknowledged_at__lt=timezone.now() - SPAN).delete()
     return _unused() + sum(_orphans(timezone.now().date() - timedelta(days=days)) for days in ORPHANS_AFTER_DAYS)
 

@@ -2,15 +2,21 @@ from celery import shared_task
 
 from callcentre.core.enqueue import enqueue
 from tickets import pruning
-from tickets.mail import dispatcher, intake, mailbox_connection, mailbox_poll, oauth
-from tickets.models import MailboxTest, Rule, TicketQueue
-from tickets.verbs import automation, due_times, received_mails, service_levels
+from tickets.mail import dispatcher, intake, mailbox_connection, mailbox_poll, notices, oauth
+from tickets.models import MailboxTest, Rule, Team, TicketQueue
+from tickets.verbs import assignment, automation, due_times, postponing, received_mails, service_levels
 
 
 @shared_task(name="tickets.dispatch")
 def dispatch(pk: int) -> None:
     """Send one message."""
     dispatcher.dispatch(pk)
+
+
+@shared_task(name="tickets.mail_notice")
+def mail_notice(pk: int) -> None:
+    """Mail one notice to its agent."""
+    notices.outbox.send(pk)
 
 
 @shared_task(name="tickets.poll_mailboxes")
@@ -56,6 +62,12 @@ def sweep_answers() -> None:
     due_times.end_answered_targets()
 
 
+@shared_task(name="tickets.bring_back")
+def bring_back() -> None:
+    """Bring back the postponed tickets whose time has come."""
+    postponing.bring_back()
+
+
 @shared_task(name="tickets.sweep_rules")
 def sweep_rules() -> None:
     """Enqueue the rules of time."""
@@ -82,8 +94,22 @@ def run_rule(pk: int) -> None:
         automation.run_due(rule)
 
 
+@shared_task(name="tickets.sweep_teams")
+def sweep_teams() -> None:
+    """Enqueue the teams that assign by themselves: members come back, and messages are lost."""
+    for pk in Team.objects.assigning().values_list("pk", flat=True):
+        enqueue("tickets.assign_waiting", pk)
+
+
+@shared_task(name="tickets.assign_waiting")
+def assign_waiting(pk: int) -> None:
+    """Give the tickets of a team that have no agent to its members."""
+    for team in Team.objects.assigning().filter(pk=pk):
+        assignment.assign_waiting(team)
+
+
 @shared_task(name="tickets.prune_files")
 def prune_files() -> None:
-    """Remove uploads that no message has used, files without a row, and old spam."""
+    """Remove uploads that no message has used, files without a row, old notices, and old spam."""
     pruning.prune()
     received_mails.delete_expired_spam()

@@ -1,4 +1,4 @@
-"""What must hold among the rows and files of the service: `manage.py verify` proves it, and reads only.
+"""The accounts of the service: statements about its rows and files, which `manage.py verify` proves by reading only.
 
 An app's module `accounts` adds its own. An account yields a line for each row for which it does not hold. What the
 service still puts right by itself, within minutes, is no fault.
@@ -67,7 +67,9 @@ def _late_work() -> Iterator[str]:
             label, rows = model._meta.label, model._base_manager.filter(model.waits)
             for pk in rows.filter(next_attempt_at__lt=latest).values_list("pk", flat=True)[: MOST + 1]:
                 yield f"{label} {pk} is due, and no worker takes it"
-            for pk in rows.filter(next_attempt_at=None).values_list("pk", flat=True)[: MOST + 1]:
+            # Where the time alone tells what waits, a row without one is done.
+            never = rows.filter(next_attempt_at=None) if model.waits else rows.none()
+            for pk in never.values_list("pk", flat=True)[: MOST + 1]:
                 yield f"{label} {pk} waits, and will never be due"
 
 

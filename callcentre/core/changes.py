@@ -1,5 +1,6 @@
 """Columns that rows share: their times, and the histories of what people and programs changed."""
 
+from datetime import datetime
 from typing import Any, ClassVar, Self, TypeVar
 
 from django.conf import settings
@@ -11,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.core.sender import sender
+from callcentre.core.times import minute
 
 Row = TypeVar("Row", bound=models.Model)
 
@@ -122,6 +124,8 @@ def change_columns(actor: Actor) -> dict[str, Any]:
 
 def in_history(value: Any) -> Any:
     """Return the value in a form that JSON can hold."""
+    if isinstance(value, datetime):
+        return minute(value)
     return value if isinstance(value, str | int | float | list | dict | None) else str(value)
 
 

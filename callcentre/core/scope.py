@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, cast
 from django.apps import apps
 from django.db.models import Field, Model, Q, QuerySet
 from django.db.models.constants import LOOKUP_SEP
+from psycopg.sql import SQL, Literal
 
 from callcentre.core.statements import Statement
 
@@ -186,3 +187,16 @@ def _may_be_empty(model: type[Model], lookup: str) -> bool:
         if field.is_relation:
             model = cast("type[Model]", field.related_model)
     return False
+
+
+_HAS_RIGHT = Statement("""({user}.is_active AND ({user}.is_superuser OR EXISTS (
+  SELECT FROM auth_permission p JOIN django_content_type c ON c.id = p.content_type_id
+  WHERE c.app_label = {app} AND p.codename IN ({codenames}) AND (
+    EXISTS (SELECT FROM callcentre_user_user_permissions o WHERE o.user_id = {user}.id AND o.permission_id = p.id)
+    OR EXISTS (SELECT FROM callcentre_user_groups g JOIN auth_group_permissions gp ON gp.group_id = g.group_id
+      WHERE g.user_id = {user}.id AND gp.permission_id = p.id)))))""")
+
+
+def has_right(user: str, app: str, *codenames: str) -> str:
+    """Return SQL: the user of this alias in the statement is active and has one of these permissions of the app."""
+    return _HAS_RIGHT.of(user=user, app=Literal(app), codenames=SQL(", ").join(map(Literal, codenames)))

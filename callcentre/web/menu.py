@@ -206,11 +206,13 @@ MENU: tuple[Area, ...] = (
     area(
         _("Settings of tickets"),
         Page(_("Ticket queues"), "move_to_inbox", "tickets", "ticketqueue"),
+        Page(_("Teams"), "group_work", "tickets", "team"),
         Page(_("Canned replies"), "quickreply", "tickets", "cannedreply"),
         Page(_("Rules of tickets"), "rule", "tickets", "rule"),
         Page(_("Service levels"), "timer", "tickets", "servicelevel"),
         Page(_("Business calendars"), "calendar_month", "tickets", "businesscalendar"),
         Page(_("Macros"), "playlist_play", "tickets", "macro"),
+        Page(_("Preferences of agents"), "manage_accounts", "tickets", "agentpreferences"),
         Page(_("Blocked senders"), "block", "tickets", "blockedsender"),
         Page(_("Statuses of tickets"), "flag", "tickets", "ticketstatus"),
         Page(_("Categories"), "category", "tickets", "ticketcategory"),
@@ -264,21 +266,22 @@ def menu(request: HttpRequest) -> list[dict[str, Any]]:
             for page in pages
             if page.is_shown_to(request.user)
         ]
-        _keep_longest_active(items)
         if items:
             groups.append({"title": title, "items": items, "is_folded": is_folded})
+    _keep_longest_active([item for group in groups for item in group["items"]])
     return groups
 
 
 def _homes(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return the overview and the user's desk. An agent who supervises nothing has only a desk."""
+    """Return the overview, and the user's desk and notices. An agent who supervises nothing has only a desk."""
     homes = [_item(request, _("Overview"), "dashboard", reverse("admin:index"))]
     if request.user.is_superuser:
         homes.append(_item(request, _("First steps"), "checklist", reverse("first-steps")))
     if agent_of(request.user) is None:
         return homes
     desk = _item(request, _("My desk"), "headset_mic", reverse("desk"))
-    return [*homes, desk] if is_supervisor(request.user) else [desk]
+    own = [desk, _item(request, _("My notices"), "notifications", reverse("admin:tickets_agentpreferences_own"))]
+    return [*homes, *own] if is_supervisor(request.user) else own
 
 
 def _item(request: HttpRequest, title: Any, icon: str, link: str) -> dict[str, Any]:

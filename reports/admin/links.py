@@ -240,6 +240,7 @@ _LISTS: Mapping[ReportKind, tuple[Lists, ...]] = {
                 "resolutions": "resolved",
             },
         ),
+        Lists("tickets", "rating", {"ratings": "given", "rating_average": "given"}),
     ),
 }
 

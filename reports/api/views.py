@@ -93,6 +93,8 @@ def field_of(measure: Measure) -> dict[str, Any]:
             return array(_RESULT, measure.sentence)
         case Unit.PERCENT:
             return number(measure.sentence, measure.example, minimum=0, maximum=100, **nullable)
+        case Unit.NUMBER:
+            return number(measure.sentence, measure.example, minimum=0, **nullable)
         case Unit.TEXT:
             return text(measure.sentence, measure.example)
     return integer(measure.sentence, measure.example, minimum=0, **nullable)

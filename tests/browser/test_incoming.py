@@ -8,18 +8,20 @@ from django.contrib.auth.models import Permission
 from django.utils import timezone
 from playwright.sync_api import Locator, Page, expect
 
+from callcentre.core.actor import SYSTEM
 from telephony.models import Connection
 from telephony.verbs import presence
 from tests.backoffice import page_of
-from tests.browser.conftest import SCREENS, barriers
+from tests.browser.conftest import SCREENS, Visit, barriers
 from tests.campaigns.factories import RecordOfferFactory
 from tests.conftest import ACTOR
 from tests.desk.agents import Desk, desk_of, talk
 from tests.desk.test_incoming import assign, ring
 from tests.telephony.factories import QueueFactory
 from tests.tickets.factories import ChatFactory, CustomerFactory, TicketFactory
-from tickets.models import Ticket
+from tickets.models import Notice, Ticket
 from tickets.verbs.chats import write_in_chat
+from tickets.verbs.messages import receive_message
 
 # Notifications are kept in a list of the page; the page has the focus only with `isLookedAt`.
 NOTIFICATIONS = """
@@ -235,6 +237,31 @@ def test_a_chat_is_taken_beside_a_half_written_comment_and_a_refusal_stands_in_t
     expect(page.locator("#incoming").get_by_role("alert")).to_have_text("No connection to the PBX.")
 
 
+def test_an_agent_mentions_another_whose_bar_shows_it_until_the_ticket_is_open(desk, ticket, visit, browser):
+    colleague = desk_of("piotr")
+    user: Any = colleague.agent.user
+    user.user_permissions.set(Permission.objects.filter(codename="view_ticket"))
+    other = Visit(browser, visit.address, colleague.cookies["sessionid"].value, viewport=SCREENS["desk"])
+    bar = other.open("/admin/password_change/").locator("#incoming")
+
+    page = visit.open(page_of(ticket))
+    page.locator("input[name=m-kind][value=comment]").check()
+    page.locator(".jodit-wysiwyg").click()
+    page.keyboard.type("Do you know, @pi")
+    expect(page.get_by_role("option", name="@piotr")).to_be_visible()
+    page.keyboard.press("Enter")
+    page.keyboard.type("?")
+    page.get_by_role("button", name="Add comment", exact=True).click()
+
+    expect(page.frame_locator("iframe.tk-frame").locator("p")).to_contain_text("Do you know, @piotr ?")
+    expect(bar).to_contain_text(f"You are mentioned: #{ticket.pk}")
+    bar.get_by_role("link", name="Open the ticket").click()
+    expect(other.page.locator("#conversation")).to_be_visible()
+    expect(bar).to_be_hidden()
+    assert not Notice.objects.filter(closed_at=None).exists()
+    assert visit.trouble == other.trouble == []
+
+
 @pytest.mark.trial
 def test_the_page_of_an_assigned_ticket_needs_no_line_of_its_own(desk, ticket, visit):
     assign(ticket, desk)
@@ -243,8 +270,10 @@ def test_the_page_of_an_assigned_ticket_needs_no_line_of_its_own(desk, ticket, v
 
     page.get_by_role("link", name="Open the ticket").click()
     expect(page.locator("#composer")).to_be_visible()
-    page.wait_for_function("localStorage.getItem('callcentre.incoming.hidden')?.includes('ticket-')")
     expect(line).to_be_hidden()
+    receive_message(ticket, SYSTEM, body="Hello?")
+    page.wait_for_function("localStorage.getItem('callcentre.incoming.hidden')?.includes('ticket-')")
+    expect(page.locator("#incoming")).to_be_hidden()
 
     visit.open("/admin/password_change/")
     expect(line).to_be_hidden()

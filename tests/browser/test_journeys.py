@@ -108,6 +108,21 @@ def test_a_mail_is_answered_in_three_steps_and_seen_to_be_sent(walk, supervisor)
 
 
 @pytest.mark.trial
+@pytest.mark.parametrize("page", ["/admin/tickets/ticket/", "/admin/desk/"])
+def test_an_agent_takes_the_next_ticket_with_one_key(walk, visit, supervisor, page):
+    TicketFactory(priority=1)
+    urgent = TicketFactory(priority=4, subject="Where is my parcel?")
+    visit.open(page)
+
+    walk.page.keyboard.press("f")
+
+    expect(walk.page.get_by_text("The ticket is yours.")).to_be_visible()
+    expect(walk.page.get_by_role("heading", name="Where is my parcel?", exact=True)).to_be_visible()
+    urgent.refresh_from_db()
+    assert urgent.agent == supervisor
+
+
+@pytest.mark.trial
 def test_ten_tickets_are_assigned_in_twelve_clicks(walk):
     AgentFactory(login="anna")
     TicketFactory.create_batch(20)

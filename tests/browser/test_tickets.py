@@ -22,7 +22,7 @@ from tests.tickets.factories import CannedReplyFactory, ChatFactory, CustomerFac
 from tests.tickets.imap_server import Mailbox, serving
 from tickets.admin import ticket_page_presence
 from tickets.mail import mailbox_connection
-from tickets.models import Dispatch, Message, StoredFile, Ticket
+from tickets.models import Dispatch, Message, StoredFile, Ticket, TicketDraft
 from tickets.verbs.chats import close_chat, write_in_chat
 from tickets.verbs.messages import receive_message
 
@@ -143,6 +143,23 @@ def test_a_draft_is_restored_after_the_page_was_lost_and_an_immediate_submit_los
     page = visit.open(page_of(ticket))
     expect(page.locator(".jodit-wysiwyg")).to_have_text("")
     assert visit.trouble == []
+
+
+def test_a_draft_is_kept_by_the_service_and_discarded_there(visit):
+    as_agent()
+    ticket = TicketFactory(sender="jan@client.example")
+    page = visit.open(page_of(ticket))
+    with page.expect_response(re.compile("/draft$")):
+        write(page, "Dear Jan, your parcel")
+
+    # Another browser has nothing of its own.
+    page.evaluate("localStorage.clear()")
+    page = visit.open(page_of(ticket))
+    expect(page.locator(".jodit-wysiwyg")).to_contain_text("Dear Jan, your parcel")
+    with page.expect_response(re.compile("/draft$")):
+        page.get_by_role("button", name="Discard it").click()
+
+    assert not TicketDraft.objects.exists()
 
 
 def test_two_people_see_each_other_and_a_reply_after_a_new_message_needs_confirmation(visit, monkeypatch):

@@ -58,7 +58,6 @@ WITHOUT_ENTRY = {
     "telephony/verbs/connections.py:call": "the call is a row",
     "telephony/verbs/presence.py:extend_wrap_up": "only the agent does it, at the desk, and the state is marked",
     "tickets/verbs/chats.py:write_in_chat": "the message has the agent",
-    "tickets/verbs/messages.py:receive_message": "the message is a row",
 }
 
 

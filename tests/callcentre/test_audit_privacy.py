@@ -30,7 +30,7 @@ OPEN = {
         "campaigns.CampaignGroup", "campaigns.Campaign", "campaigns.CampaignField", "campaigns.DictionaryStatus",
         "campaigns.RecordStatus", "campaigns.LegalHours", "overview.Alarm", "telephony.Menu", "telephony.ScreenPop",
         "telephony.Skill", "signin.ProviderGroup", "tickets.TicketType", "tickets.Rule", "tickets.Macro",
-        "tickets.ServiceLevel", "tickets.BusinessCalendar", "tickets.ClosedDay",
+        "tickets.ServiceLevel", "tickets.BusinessCalendar", "tickets.ClosedDay", "tickets.Team",
     )},
     "colleagues": {
         "callcentre.User.username", "callcentre.User.first_name", "callcentre.User.last_name", "callcentre.User.email",
@@ -45,6 +45,7 @@ OPEN = {
     },
     "senders of wrong log-ins": {"callcentre.Lockout.source"},
     "laws": {"campaigns.LegalHours.source"},
+    "kinds of notices": {"tickets.AgentPreferences.by_mail"},
     "labels of models": {"lists.SavedView.list_name"},
     "names that the deletion of a person blanks if the view searches": {"lists.SavedView.name"},
 }  # fmt: skip

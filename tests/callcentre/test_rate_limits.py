@@ -48,7 +48,7 @@ def guess(times: int, login: str | Callable[[int], str] = "robot", address: str 
 # Guessing
 
 
-def test_twenty_wrong_secrets_of_one_login_lock_it_out_at_that_address_alone(user):
+def test_twenty_wrong_secrets_of_one_login_lock_it_out_at_that_address_alone(user: tuple[str, str]):
     _, secret = ApiUser.create(SYSTEM, "other")
     assert guess(19) == [401] * 19
     assert ping(*user).status_code == 204
@@ -75,7 +75,7 @@ def test_guesses_without_a_login_do_not_lock_out_the_address(login, user):
     assert ping(*user).status_code == 204
 
 
-def test_two_hundred_failures_lock_out_only_their_address(user):
+def test_two_hundred_failures_lock_out_only_their_address(user: tuple[str, str]):
     assert guess(200, lambda n: f"login-{n}") == [401] * 200
 
     assert ping(*user).status_code == 429
@@ -89,7 +89,9 @@ def test_two_hundred_failures_lock_out_only_their_address(user):
         (["::ffff:192.0.2.1"] * 20, "192.0.2.1", "192.0.2.2"),
     ],
 )
-def test_the_addresses_of_one_ipv6_network_and_both_spellings_of_ipv4_count_as_one(guessing, locked, free, user):
+def test_the_addresses_of_one_ipv6_network_and_both_spellings_of_ipv4_count_as_one(
+    guessing, locked, free, user: tuple[str, str]
+):
     for address in guessing:
         guess(1, address=address)
 

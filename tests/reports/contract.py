@@ -49,9 +49,9 @@ TICKET_ROW = {
     "ticket_queue_id": int,
     "name": str,
     "period": str,
-    **dict.fromkeys(("opened", "closed", "reopened", "backlog"), int),
+    **dict.fromkeys(("opened", "closed", "reopened", "backlog", "ratings"), int),
     **dict.fromkeys(("first_response_average", "resolution_average"), frozenset({int, type(None)})),
-    **dict.fromkeys(("first_response_met", "resolution_met"), frozenset({float, int, type(None)})),
+    **dict.fromkeys(("first_response_met", "resolution_met", "rating_average"), frozenset({float, int, type(None)})),
 }
 SPAN = "date_from=2026-01-01&date_to=2099-12-31&aggregate_by=year"
 

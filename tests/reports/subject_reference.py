@@ -14,7 +14,7 @@ from callcentre.core.times import zone
 from campaigns.models import Attempt, Campaign, Record, RecordStatus
 from telephony.models import AgentState, CallBack, Connection, MissedCaller, Offer, Queue
 from tests.reports.reference import holds, periods
-from tickets.models import ServiceLevel, Ticket, TicketQueue
+from tickets.models import Rating, ServiceLevel, Ticket, TicketQueue
 
 Row = dict[str, Any]
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
@@ -147,13 +147,19 @@ def ticket_rows(span: Span) -> list[Row]:
     found = []
     for queue in TicketQueue.objects.order_by("name"):
         tickets = list(Ticket.objects.filter(queue=queue).select_related("queue"))
+        given = list(Rating.objects.filter(message__ticket__queue=queue))
         passed: list[Any] = []
         for label, pieces in sorted(span.periods.items()):
             figures = ticket_figures(tickets, pieces, span.now)
             passed += pieces
+            ratings = [one.value for one in given if holds(one.given_at, pieces)]
+            figures["ratings"] = len(ratings)
+            figures["rating_average"] = round(sum(ratings) / len(ratings), 2) if ratings else None
             figures["backlog"] = None if span.aggregation == "hour_of_day" else backlog(tickets, span.begin, passed)
             is_over = pieces[0][0] >= span.now
-            if any(figures[name] for name in ("opened", "closed", "reopened")) or (figures["backlog"] and not is_over):
+            if any(figures[name] for name in ("opened", "closed", "reopened", "ratings")) or (
+                figures["backlog"] and not is_over
+            ):
                 found.append({"ticket_queue_id": queue.pk, "name": queue.name, "period": label, **figures})
     return found
 

@@ -8,7 +8,7 @@ from campaigns.models import Attempt, Campaign, Record
 from telephony.models import Agent, AgentState, Connection, Offer, Queue
 from tests.campaigns.factories import CampaignFactory, PastAttemptFactory, RecordFactory, RecordStatusFactory
 from tests.telephony.factories import AgentFactory, CallBackFactory, MissedCallerFactory, QueueFactory
-from tests.tickets.factories import TicketFactory, levelled_queue
+from tests.tickets.factories import RatingFactory, TicketFactory, levelled_queue
 from tickets.models import TicketQueue
 from tickets.verbs.due_times import set_columns
 
@@ -158,3 +158,5 @@ class SubjectScene:
         }
         set_columns(ticket, columns)
         ticket.save()
+        for value in chance.choice([[], [], [1, 5]]):
+            RatingFactory(message__ticket=ticket, value=value, given_at=self.instant())

@@ -22,6 +22,7 @@ from tests.tickets.factories import (
     MacroFactory,
     MessageFactory,
     StoredFileFactory,
+    TeamFactory,
     TicketFactory,
     TicketTypeFactory,
 )
@@ -49,7 +50,7 @@ TICKET = texts(
 TICKET |= {"ticket_queue_id": int, "category_id": int, "customer_id": int, "tags": [str], "messages": [MESSAGE]}
 TICKET |= {"connected_ticket_ids": [int]}
 CUSTOM = {"custom_fields": VALUES}
-WHOLE = {"priority": str, "type_id": int}
+WHOLE = {"priority": str, "type_id": int, "team_id": int, "postponed_until": str}
 CUSTOMER = texts("name surname email phone_number identifier time_zone created_at updated_at")
 CUSTOMER |= {"customer_id": int, "company_id": INTEGER_OR_NULL, "phone_numbers": [str], "custom_fields": VALUES}
 TIMELINE_NOTE = {"message": str, "author_name": str}
@@ -106,10 +107,12 @@ OPERATIONS = [
     ),
     ours("POST", "/tickets", WRITE, 201, {"ticket_id": str}, 7, NEW_TICKET),
     ours("GET", TICKET_PATH, READ, 200, TICKET | CUSTOM | WHOLE, 5, None, NO_TICKET),
-    ours("PUT", TICKET_PATH, WRITE, 204, None, 11, EDIT, NO_TICKET),
+    ours("POST", "/tickets/take_next", WRITE, 200, {"ticket_id": str}, 16, {"user_login": "free"}),
+    ours("PUT", TICKET_PATH, WRITE, 204, None, 13, EDIT, NO_TICKET),
     ours("GET", "/ticket_statuses", READ, 200, [STATUS], 3),
     ours("GET", "/ticket_categories", READ, 200, [GROUP], 2),
     ours("GET", "/ticket_types", READ, 200, [GROUP], 2),
+    ours("GET", "/ticket_teams", READ, 200, [GROUP], 2),
     ours("GET", "/ticket_macros", READ, 200, [GROUP], 2),
     ours("GET", "/ticket_queues", READ, 200, [GROUP], 2),
     # Files and chats
@@ -183,6 +186,8 @@ def fill(size: int) -> None:
     category = TicketCategory.objects.create(name="Parcels")
     kind = TicketTypeFactory()
     MacroFactory(pk=71_001)
+    team = TeamFactory()
+    TicketFactory(queue=queue, status=TicketStatus.objects.get(kind="new"), custom_fields={})
     for status in TicketStatus.objects.all():
         TicketSubstatus.objects.create(status=status, name="Finer")
     TicketStatus.objects.create(pk=55_001, name="Done", kind="closed", order=900).substatuses.create(name="Finer")
@@ -199,6 +204,7 @@ def fill(size: int) -> None:
         TicketQueue.objects.create(name=f"Queue {n}")
         TicketTypeFactory()
         MacroFactory()
+        TeamFactory()
         customer = CustomerFactory(pk=44_001 + n, company=CompanyFactory(), custom_fields={str(size_field.pk): "L"})
         CustomerNoteFactory(customer_id=44_001, customer=None)
         CustomerNumber.objects.create(customer=customer, phone_number=f"22 600 {n:04}", number=f"+4822600{n:04}")
@@ -207,6 +213,7 @@ def fill(size: int) -> None:
             queue=queue,
             category=category,
             type=kind,
+            team=team,
             agent=agent,
             customer=customer,
             tags=["parcel"],

@@ -11,11 +11,13 @@ from django.core.files.storage import default_storage
 from django.utils import timezone
 
 from callcentre.core.phone import normalise
+from tests.callcentre.factories import UserFactory
 from tests.model_factory import ModelFactory
 from tests.telephony.factories import AgentFactory, QueueFactory
 from tickets.file_storage import type_of
 from tickets.models import (
     AcknowledgedAddress,
+    AgentPreferences,
     AutomationState,
     BlockedSender,
     BouncedAddress,
@@ -39,16 +41,21 @@ from tickets.models import (
     MailboxTest,
     Marketplace,
     Message,
+    Notice,
     Rating,
     ReceivedMail,
     Rule,
     RuleRun,
     ServiceLevel,
     StoredFile,
+    Team,
+    TeamMember,
     Ticket,
     TicketCategory,
     TicketChange,
     TicketCount,
+    TicketDraft,
+    TicketFollower,
     TicketQueue,
     TicketStatus,
     TicketSubstatus,
@@ -59,6 +66,10 @@ from tickets.models import (
 def factory_of(model, **values):
     """Build the factory of a model whose rows have no traits."""
     return factory.make_factory(model, FACTORY_CLASS=factory.django.DjangoModelFactory, **values)
+
+
+TeamFactory = factory_of(Team, name=factory.Sequence(lambda n: f"Team {n}"))
+TeamMemberFactory = factory_of(TeamMember, team=factory.SubFactory(TeamFactory), agent=factory.SubFactory(AgentFactory))
 
 
 class TicketQueueFactory(ModelFactory[TicketQueue]):
@@ -346,6 +357,14 @@ RuleRunFactory = factory_of(
     ticket=factory.SubFactory(TicketFactory),
     anchored_at=factory.LazyFunction(timezone.now),
 )
+TicketDraftFactory = factory_of(
+    TicketDraft,
+    ticket=factory.SubFactory(TicketFactory),
+    user=factory.SubFactory(UserFactory),
+    kind="reply",
+    text="<p>Dear</p>",
+    body_type="HTML",
+)
 AutomationStateFactory = factory_of(AutomationState, pk=1)
 DeadlineNoticeFactory = factory_of(
     DeadlineNotice,
@@ -353,4 +372,16 @@ DeadlineNoticeFactory = factory_of(
     deadline="response_due_at",
     is_missed=True,
     due_at=factory.LazyFunction(timezone.now),
+)
+AgentPreferencesFactory = factory_of(AgentPreferences, agent=factory.SubFactory(AgentFactory))
+TicketFollowerFactory = factory_of(
+    TicketFollower, ticket=factory.SubFactory(TicketFactory), agent=factory.SubFactory(AgentFactory)
+)
+NoticeFactory = factory_of(
+    Notice,
+    agent=factory.SubFactory(AgentFactory, email="anna@us.example"),
+    ticket=factory.SubFactory(TicketFactory),
+    kind="mentioned",
+    key=factory.Sequence(lambda n: f"comment-{n}"),
+    actor_name="Maria Lis",
 )

@@ -16,8 +16,8 @@ from tests.tickets.factories import CustomerFactory, TicketFactory, TicketQueueF
 from tests.tickets.mail_servers import mail_server
 from tickets.file_storage import store, type_of
 from tickets.mail.composition import compose
-from tickets.mail.dispatcher import dispatch
-from tickets.models import CannedReply, Dispatch, Message, ReceivedMail, StoredFile, Ticket
+from tickets.mail.dispatcher import RELATED, dispatch
+from tickets.models import AgentPreferences, CannedReply, Dispatch, Message, ReceivedMail, StoredFile, Ticket
 from tickets.models.participants import participants_of
 from tickets.verbs.messages import receive_message, reply_to
 
@@ -153,6 +153,17 @@ def test_a_ticket_without_a_sender_uses_the_customers_address():
 # Bodies
 
 
+def test_the_signature_of_the_agent_stands_before_that_of_the_queue(settings):
+    agent, queue = AgentFactory(name="Eva", surname=""), TicketQueueFactory(signature="<p>Shop</p>")
+    AgentPreferences.objects.create(agent=agent, signature="<p>{{ agent_name }}, Returns</p>")
+    ticket = TicketFactory(queue=queue)
+
+    mails = [mail_of(reply(ticket, "Try again", agent=agent, body_type=kind), settings) for kind in ("HTML", "PLAIN")]
+
+    texts = [part(mail, "plain").split() for mail in mails]
+    assert [text[-3:] for text in texts] == [["Eva,", "Returns", "Shop"]] * 2
+
+
 def test_a_mail_is_text_and_html_with_the_queues_signature_and_template(settings):
     queue = TicketQueueFactory(
         sender_name="Desk",
@@ -274,9 +285,7 @@ def test_a_long_conversation_needs_no_more_queries():
     for number in range(20):
         received(ticket, f"{number}@client.example")
     message = reply(ticket)
-    due = Dispatch.objects.select_related("message__agent", "message__ticket__queue", "message__ticket__customer").get(
-        message=message
-    )
+    due = Dispatch.objects.select_related(*RELATED).get(message=message)
 
     with few_statements(3):
         compose(due)

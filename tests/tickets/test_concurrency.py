@@ -13,15 +13,18 @@ from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, Invalid
 from callcentre.models import ApiUser
 from tests.conftest import ACTOR
-from tests.telephony.factories import AgentFactory
+from tests.telephony.factories import AgentFactory, AgentSessionFactory
 from tests.tickets.factories import (
     ChatFactory,
     CustomFieldFactory,
     StoredFileFactory,
+    TeamFactory,
+    TeamMemberFactory,
     TicketFactory,
     TicketQueueFactory,
 )
 from tickets.models import Customer, Message, Ticket, TicketCount, TicketStatus
+from tickets.verbs.assignment import assign_waiting, take_next
 from tickets.verbs.chats import close_chat, write_in_chat
 from tickets.verbs.customers import create_customer
 from tickets.verbs.merges import merge_tickets
@@ -73,6 +76,36 @@ def test_concurrent_replies_set_the_first_response_once():
     assert ticket.updated_at == messages[-1].created_at
     assert Event.objects.filter(action="TICKET_AGENT_RESPONDED").count() == 8
     assert Event.objects.filter(action="TICKET_UPDATED").count() == 1
+
+
+def test_agents_who_take_the_next_ticket_at_once_get_each_ticket_once():
+    agents, tickets = AgentFactory.create_batch(20), TicketFactory.create_batch(50, queue=TicketQueueFactory())
+
+    taken = at_once(*(lambda agent=agent: [take_next(agent, ACTOR) for _n in range(3)] for agent in agents))
+
+    assert sorted(ticket.pk for few in taken for ticket in few if ticket) == [ticket.pk for ticket in tickets]
+    holders = Ticket.objects.order_by("pk").values_list("pk", "agent")
+    assert dict(holders) == {
+        ticket.pk: agent.pk for agent, few in zip(agents, taken, strict=True) for ticket in few if ticket
+    }
+
+
+@pytest.mark.parametrize("assignment", ["round_robin", "least_loaded"])
+def test_no_member_gets_more_tickets_at_once_than_the_limit(assignment: str):
+    team = TeamFactory(assignment=assignment, most_open=2)
+    agents = [TeamMemberFactory(team=team, agent=AgentSessionFactory().agent).agent for _n in range(3)]
+    queue = TicketQueueFactory(team=team)
+
+    def open_one() -> int:
+        open_ticket(ACTOR, subject="s", body="b", queue_id=queue.pk)
+        return assign_waiting(team)
+
+    counts = at_once(*[open_one] * 10)
+
+    assert sum(counts) == 6
+    assert sorted(Ticket.objects.exclude(agent=None).values_list("agent", flat=True)) == sorted(
+        agent.pk for agent in agents * 2
+    )
 
 
 def test_concurrent_replies_comments_mails_and_edits_are_all_kept():

@@ -6,7 +6,7 @@ from django.urls import reverse
 from tests.backoffice import inputs_of, messages_of, superuser
 from tests.conftest import ACTOR
 from tests.tickets.factories import CustomerFactory, TicketFactory
-from tickets.admin.ticket_page_forms import people_of
+from tickets.admin.ticket_merge_forms import people_of
 from tickets.models import Message, Ticket
 from tickets.verbs.merges import merge_tickets
 

@@ -65,7 +65,8 @@ def test_open_and_read_a_ticket(api):
     assert ticket["custom_fields"] == {"order_number": None, "priority": "high"}
     values = [ticket[name] for name in ("ticket_id", "from", "ticket_queue_id", "full_status_name", "close_time")]
     assert values == [ticket_id, "jan@client.example", queue.pk, "New", ""]
-    assert api.get(f"/api/tickets/{ticket_id}").json() == ticket | {"priority": "normal", "type_id": None}
+    whole = {"priority": "normal", "type_id": None, "team_id": None, "postponed_until": ""}
+    assert api.get(f"/api/tickets/{ticket_id}").json() == ticket | whole
     assert Ticket.objects.get().messages.get().body_type == "PLAIN"
 
 

@@ -8,12 +8,13 @@ import pytest
 import time_machine
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 from django.utils import timezone
 
 from callcentre.core import deletions
 from callcentre.core.actor import SYSTEM
 from callcentre.core.errors import Invalid
-from tests.backoffice import superuser
+from tests.backoffice import inputs_of, messages_of, page_of, superuser
 from tests.conftest import ACTOR, ApiClient
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import (
@@ -363,3 +364,32 @@ def test_a_macro_with_a_reply_needs_an_agent_and_its_conditions() -> None:
         with pytest.raises(Invalid):
             use_macro(ticket, macro, ACTOR, agent)
     assert not Message.objects.exists()
+
+
+@pytest.mark.usefixtures("plain_static")
+def test_a_macro_is_not_done_twice_by_a_button_that_is_pressed_twice() -> None:
+    ticket, macro, client = TicketFactory(), MacroFactory(actions={"raise_priority": "1"}), superuser()
+    data = {name: value for name, value in inputs_of(client.page(page_of(ticket))).items() if name == "seen_change"}
+    form = {**data, "do": "macro", "macro": macro.pk}
+
+    client.post(page_of(ticket), form)
+    response = client.post(page_of(ticket), form)
+
+    assert messages_of(response)[-1] == "You have used this macro already: it was not done twice."
+    assert Ticket.objects.get().priority == Priority.HIGH
+
+
+@pytest.mark.usefixtures("plain_static")
+def test_a_macro_is_used_on_several_tickets_and_the_list_shows_those_that_meet_conditions() -> None:
+    tickets, client = TicketFactory.create_batch(2), superuser()
+    rule, macro = RuleFactory(conditions=is_high()), MacroFactory(actions={"priority": "high"}, conditions=[])
+    other = TicketFactory(subject="Other")
+    page = reverse("admin:tickets_ticket_changelist")
+    chosen = {"action": "use_macro_on_selected", "_selected_action": [each.pk for each in tickets]}
+
+    client.post(page, {**chosen, "macro": macro.pk, "apply": "1"})
+
+    listed = client.get(page, {"meets": f"rule-{rule.pk}"}).context["cl"].result_list
+    assert {each.pk for each in listed} == {each.pk for each in tickets}
+    assert {each.pk for each in client.get(page, {"meets": f"macro-{macro.pk}"}).context["cl"].result_list} > {other.pk}
+    assert not client.get(page, {"meets": "rule-0"}).context["cl"].result_list

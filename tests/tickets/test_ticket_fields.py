@@ -33,8 +33,8 @@ def test_composed_statements():
 
 def test_accepted_names_of_each_input():
     choices = {"user_login", "customer_id", "ticket_queue_id", "category_id", "status_id", "substatus_id"}
-    both = choices | {"type_id", "priority", "subject", "from", "tags", "custom_fields"}
-    assert TicketEditInput.plan().keys() == both
+    both = choices | {"type_id", "team_id", "priority", "subject", "from", "tags", "custom_fields"}
+    assert TicketEditInput.plan().keys() == both | {"postponed_until"}
     assert TicketInput.plan().keys() == both | {"source", "body", "body_type", "attachments"}
     names = {"name", "surname", "email", "phone_numbers", "company_id", "identifier", "time_zone", "custom_fields"}
     assert CustomerInput.plan().keys() == names

@@ -163,7 +163,7 @@ def test_the_query_count_of_a_tickets_page_is_constant():
     client = superuser()
     client.page(page_of(ticket))
 
-    with few_statements(24):
+    with few_statements(28):
         client.page(page_of(ticket))
 
 

@@ -146,7 +146,8 @@ def test_renamed_status_and_name_that_begins_like_an_installed_one_are_not_trans
     page = in_polish(page_of(TicketFactory(status=postponed)))
 
     assert ">Later<" in page
-    assert "Odłożone" not in page
+    # The label of the time is "Odłożone do".
+    assert ">Odłożone<" not in page
     with override("pl"):
         assert str(TicketStatus(name="New - urgent")) == "New - urgent"
         assert str(TicketSubstatus(status=status(KIND.NEW), name="urgent")) == "Nowe - urgent"

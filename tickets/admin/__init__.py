@@ -1,6 +1,7 @@
 """The tickets' part of the admin."""
 
 from tickets.admin import (
+    agent_preferences,
     automation,
     canned_replies,
     chats,
@@ -15,6 +16,7 @@ from tickets.admin import (
     service_levels,
     statuses,
     stored_files,
+    teams,
     ticket_queues,
     tickets,
 )

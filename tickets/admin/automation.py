@@ -22,12 +22,13 @@ from unfold.widgets import (
 
 from callcentre.admin import Admin, display, user_of
 from callcentre.admin.theme import ModelForm
+from callcentre.core.errors import ErrorCode
 from callcentre.core.integers import integer_of
 from callcentre.core.scope import within_scope
 from telephony.models import Agent
 from tickets.admin.ticket_page_forms import tags_of
 from tickets.admin.ticket_page_sidebar import entries_of
-from tickets.models import CustomField, Macro, Rule, Ticket
+from tickets.models import CustomField, Macro, Rule, Ticket, TicketStatus
 from tickets.models.automation import Happening
 from tickets.models.ticket import LONGEST_TAG
 from tickets.models.vocabulary import (
@@ -130,6 +131,10 @@ class AutomationForm(ConditionalForm):
         for name in ("add_tags", "remove_tags"):
             if any(len(tag) > LONGEST_TAG for tag in self.instance.actions.get(name, ())):
                 self.add_error(f"do_{name}", _now("A tag has at most 100 characters."))
+        chosen = self.instance.actions.get("status")
+        status = TicketStatus.objects.filter(pk=chosen).first() if chosen else None
+        if "postpone" in self.instance.actions and status and status.kind != TicketStatus.Kind.POSTPONED:
+            self.add_error("do_postpone", ErrorCode.POSTPONED_STATUS.text)
         if not self.instance.actions:
             self.add_error(None, _now("Nothing is to be done: choose an action."))
         return self.cleaned_data

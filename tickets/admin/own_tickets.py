@@ -1,4 +1,4 @@
-"""The open tickets of an agent in the order in which they want work, and the one after the present one."""
+"""The open tickets of an agent in the order in which they want work, and the next one, also without an agent."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,12 +6,12 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import gettext as _now
 
-from callcentre.admin import Admin, user_of
+from callcentre.admin import Admin, actor_of, user_of
 from callcentre.admin.scope import scope_of
 from callcentre.core.integers import integer_of
 from callcentre.core.scope import ALL, Scope
@@ -19,6 +19,7 @@ from telephony.models import Agent
 from tickets.admin.ticket_page_sidebar import dues_of
 from tickets.models import Ticket
 from tickets.models.service_level import SOON
+from tickets.verbs.assignment import take_next
 
 # The newest open tickets that are read.
 READ = 200
@@ -63,3 +64,17 @@ def next_view(admin: Admin, request: HttpRequest) -> HttpResponse:
         return redirect(admin.url_of("change", ids[place]))
     admin.message_user(request, _now("No other ticket of yours is due or unread."), messages.INFO)
     return redirect(f"{admin.url_of('changelist')}?view=mine")
+
+
+def take_next_view(admin: Admin, request: HttpRequest) -> HttpResponse:
+    """Assign the ticket without an agent that wants work first to the agent, and show it."""
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    agent = Agent.objects.of_user(user_of(request))
+    if agent is None or not admin.has_change_permission(request):
+        raise PermissionDenied
+    if ticket := take_next(agent, actor_of(request)):
+        admin.message_user(request, _now("The ticket is yours."), messages.SUCCESS)
+        return redirect(admin.url_of("change", ticket.pk))
+    admin.message_user(request, _now("No ticket without an agent waits for you."), messages.INFO)
+    return redirect(admin.url_of("changelist"))

@@ -14,23 +14,25 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from callcentre.admin import Admin, actor_of
+from callcentre.admin import Admin, actor_of, user_of
 from callcentre.admin.base import MAX_SELECTED, REFUSALS
 from callcentre.admin.scope import scope_of
+from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault
 from callcentre.lists.runs import run_of
+from telephony.models import Agent
+from tickets.admin.ticket_merge_forms import MergeConfirmationForm, people_of
 from tickets.admin.ticket_page_forms import (
     AgentField,
-    MergeConfirmationForm,
     QueueField,
     offer_choices,
-    people_of,
     status_values,
     statuses_for,
     tags_of,
 )
-from tickets.models import Ticket
+from tickets.models import Macro, Ticket
 from tickets.models.ticket import LONGEST_TAG
+from tickets.verbs.automation import use_macro
 from tickets.verbs.merges import merge_tickets
 from tickets.verbs.tickets import edit_ticket
 
@@ -38,28 +40,51 @@ from tickets.verbs.tickets import edit_ticket
 Refused = tuple[Ticket, str]
 
 
-class AssignForm(forms.Form):
+class EditForm(forms.Form):
+    """The form of an action on each ticket. `person` is the agent of the person who does it."""
+
+    person: Agent | None = None
+
+    def do(self, ticket: Ticket, actor: Actor) -> bool:
+        """Change the ticket, and return whether that changed anything."""
+        return bool(edit_ticket(ticket, actor, **self.values(ticket)))
+
+    def values(self, ticket: Ticket) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+class MacroForm(EditForm):
+    macro = forms.ModelChoiceField(
+        Macro.objects.filter(is_active=True), label=_("Macro"), widget=UnfoldAdminSelectWidget()
+    )
+
+    def do(self, ticket: Ticket, actor: Actor) -> bool:
+        use_macro(ticket, self.cleaned_data["macro"], actor, self.person)
+        return True
+
+
+class AssignForm(EditForm):
     agent = AgentField()
 
     def values(self, ticket: Ticket) -> dict[str, Any]:
         return {"agent_login": self.cleaned_data["agent"]}
 
 
-class StatusForm(forms.Form):
+class StatusForm(EditForm):
     status = forms.ChoiceField(label=_("Status"), choices=statuses_for, widget=UnfoldAdminSelectWidget())
 
     def values(self, ticket: Ticket) -> dict[str, Any]:
         return status_values(self.cleaned_data["status"])
 
 
-class QueueForm(forms.Form):
+class QueueForm(EditForm):
     queue = QueueField()
 
     def values(self, ticket: Ticket) -> dict[str, Any]:
         return {"queue_id": self.cleaned_data["queue"]}
 
 
-class TagsForm(forms.Form):
+class TagsForm(EditForm):
     added = forms.CharField(
         label=_("Add tags"), required=False, help_text=_("Commas between them."), widget=UnfoldAdminTextInputWidget()
     )
@@ -98,6 +123,11 @@ def move_to_queue(model_admin: Admin, request: HttpRequest, tickets: QuerySet[Ti
 @admin.action(description=_("Change tags"), permissions=["change"])
 def change_tags(model_admin: Admin, request: HttpRequest, tickets: QuerySet[Ticket]) -> Any:
     return _edit(model_admin, request, tickets, TagsForm, _now("Change tags"))
+
+
+@admin.action(description=_("Use a macro"), permissions=["change"])
+def use_macro_on_selected(model_admin: Admin, request: HttpRequest, tickets: QuerySet[Ticket]) -> Any:
+    return _edit(model_admin, request, tickets, MacroForm, _now("Use a macro"))
 
 
 @admin.action(description=_("Merge into the oldest of them"), permissions=["change"])
@@ -139,7 +169,7 @@ def merge_selected(model_admin: Admin, request: HttpRequest, tickets: QuerySet[T
 # Merging is of the selected tickets as a whole; all that match would become one ticket.
 merge_selected.is_together = True  # type: ignore[attr-defined]
 
-ACTIONS = (assign_selected, set_status, move_to_queue, change_tags, merge_selected)
+ACTIONS = (assign_selected, set_status, move_to_queue, change_tags, use_macro_on_selected, merge_selected)
 
 
 def _edit(model_admin: Admin, request: HttpRequest, tickets: QuerySet[Ticket], form_type: Any, title: str) -> Any:
@@ -147,14 +177,11 @@ def _edit(model_admin: Admin, request: HttpRequest, tickets: QuerySet[Ticket], f
     if _are_too_many(model_admin, request, selected):
         return None
     form = form_type(request.POST if "apply" in request.POST else None)
+    form.person = Agent.objects.of_user(user_of(request))
     offer_choices(form, scope_of(request))
     if form.is_valid():
         actor = actor_of(request)
-        refused = _apply_to_each(
-            model_admin,
-            selected,
-            lambda ticket: run_of(request).note(bool(edit_ticket(ticket, actor, **form.values(ticket)))),
-        )
+        refused = _apply_to_each(model_admin, selected, lambda ticket: run_of(request).note(form.do(ticket, actor)))
         _report(model_admin, request, len(selected), refused)
         return None
     count = len(selected)

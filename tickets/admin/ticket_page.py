@@ -25,6 +25,7 @@ from tickets.addresses import is_address
 from tickets.admin import ticket_page_presence as presence
 from tickets.admin.canned_replies import canned_replies_for
 from tickets.admin.ticket_page_composer import ChangedMeanwhile, seen_now, write
+from tickets.admin.ticket_page_drafts import draft_of, forget
 from tickets.admin.ticket_page_files import KeptFiles, keep_files
 from tickets.admin.ticket_page_forms import ANSWER, COMMENT, REPLY, ComposerForm, PropertiesForm, statuses_for
 from tickets.admin.ticket_page_sidebar import (
@@ -43,6 +44,7 @@ from tickets.models import BlockedSender, CustomField, Dispatch, Message, Source
 from tickets.models.ticket import MARKETPLACES, REPLY_SOURCES
 from tickets.verbs.automation import offered_macros, use_macro_of
 from tickets.verbs.dispatches import resend
+from tickets.verbs.notices import close_notices, follow_ticket, unfollow_ticket
 from tickets.verbs.received_mails import block_sender
 from tickets.verbs.tickets import edit_ticket
 
@@ -60,6 +62,7 @@ WRITTEN: dict[str, Any] = {
     ANSWER: _("The comment is there, and the customer counts as answered."),
     COMMENT: _("The comment is there."),
 }
+FOLLOWING = {"follow": follow_ticket, "unfollow": unfollow_ticket}
 # New messages and changes that are shown to a person who wrote without having seen them.
 SHOWN_MEANWHILE = 10
 
@@ -104,11 +107,13 @@ class TicketPage:
 
     def answer(self) -> HttpResponse:
         """Do what the form of the page asks for, or show the page."""
-        if self.request.method != "POST":
-            return self._show()
-        if not self.admin.has_change_permission(self.request, self.ticket):
+        do = self.request.POST.get("do")
+        is_edit = self.request.method == "POST" and do not in FOLLOWING
+        if is_edit and not self.admin.has_change_permission(self.request, self.ticket):
             raise PermissionDenied
-        match self.request.POST.get("do"):
+        match do:
+            case "follow" | "unfollow":
+                return self._follow(do)
             case "write" | "write_and_close":
                 return self._write()
             case "canned":
@@ -142,6 +147,10 @@ class TicketPage:
         meanwhile: Mapping[str, Any] | None = None,
     ) -> HttpResponse:
         admin, request, ticket = self.admin, self.request, self.ticket
+        # Close first: what comes from now on may not be on the page.
+        if self.agent:
+            close_notices(self.agent, ticket=ticket)
+        followers = [follower.agent for follower in ticket.followers.select_related("agent").order_by("agent__login")]
         # Read first: the page does not show anything newer.
         seen = seen_now(ticket)
         may_change = admin.has_change_permission(request, ticket) and ticket.merged_into_id is None
@@ -166,12 +175,14 @@ class TicketPage:
             "has_more_others": len(others) > OTHERS,
             "connected": connected_with(ticket, scope_of(request)),
             "agent": self.agent,
+            "followers": followers,
             "may_change": may_change,
             "macros": offered_macros(ticket, self.agent) if may_change else [],
             "may_block": may_block(request, ticket),
             "may_delete": admin.has_delete_permission(request, ticket),
             "visitors": presence.report(ticket.pk, user_of(request), is_writing=False),
             "presence_url": reverse("admin:tickets_ticket_presence", args=[ticket.pk]),
+            "draft_url": reverse("admin:tickets_ticket_draft", args=[ticket.pk]),
             "presence_every": presence.EVERY_SECONDS,
             "seen": seen,
             "preserved": request.GET.get("_changelist_filters", ""),
@@ -194,6 +205,7 @@ class TicketPage:
             properties = properties or self._properties()
             context |= {
                 "composer": composer,
+                "draft": draft_of(ticket, user_of(request)),
                 "properties": properties,
                 "media": admin.media + properties.media,
                 "may_reply": self.may_reply,
@@ -257,6 +269,7 @@ class TicketPage:
                 else:
                     sentence = _now("This was sent already: it was not sent twice.")
                     self.admin.message_user(request, sentence, messages.INFO)
+                forget(self.ticket, user_of(request))
                 return self._redirect(done="write")
             except ChangedMeanwhile:
                 self.ticket = self.admin.row_or_404(request, str(self.ticket.pk), "view_or_change")
@@ -316,6 +329,15 @@ class TicketPage:
             self.admin.say_refused(self.request, refusal)
         return self._redirect()
 
+    def _follow(self, do: str) -> HttpResponse:
+        if self.agent is None:
+            raise PermissionDenied
+        try:
+            FOLLOWING[do](self.ticket, self.agent, actor_of(self.request))
+        except REFUSALS as refusal:
+            self.admin.say_refused(self.request, refusal)
+        return self._redirect()
+
     def _send_again(self) -> HttpResponse:
         pk = integer_of(self.request.POST.get("dispatch")) or 0
         dispatch = Dispatch.objects.select_related("message").filter(pk=pk, message__ticket=self.ticket).first()
@@ -332,9 +354,12 @@ class TicketPage:
         request = self.request
         try:
             macro_id, login = integer_of(request.POST.get("macro")) or 0, self.agent.login if self.agent else ""
-            use_macro_of(self.ticket, actor_of(request), macro_id=macro_id, agent_login=login)
-            sentence = _now("The macro is done.")
-            self.admin.message_user(request, sentence, messages.SUCCESS)
+            after = integer_of(request.POST.get("seen_change")) or 0
+            if use_macro_of(self.ticket, actor_of(request), macro_id=macro_id, agent_login=login, unless_after=after):
+                self.admin.message_user(request, _now("The macro is done."), messages.SUCCESS)
+            else:
+                sentence = _now("You have used this macro already: it was not done twice.")
+                self.admin.message_user(request, sentence, messages.INFO)
         except REFUSALS as refusal:
             self.admin.say_refused(request, refusal)
         return self._redirect()

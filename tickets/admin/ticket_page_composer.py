@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.http import HttpRequest, HttpResponse, JsonResponse
 
+from callcentre.admin import Admin
+from callcentre.admin.scope import scope_of
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Fault, Invalid
 from telephony.models import Agent
@@ -14,6 +17,7 @@ from tickets.admin.ticket_page_forms import ANSWER, COMMENT, REPLY, status_value
 from tickets.models import Message, Ticket, TicketChange, TicketStatus, TicketSubstatus
 from tickets.models.status import OPEN_KINDS
 from tickets.verbs.messages import comment_on, reply_to
+from tickets.verbs.notices import mentionable
 from tickets.verbs.ticket_row import lock_ticket
 from tickets.verbs.tickets import edit_ticket
 
@@ -41,6 +45,12 @@ def seen_now(ticket: Ticket) -> Seen:
     message = Message.objects.filter(**of_ticket).order_by("-id").values_list("pk", flat=True).first()
     change = TicketChange.objects.filter(**of_ticket).order_by("-id").values_list("pk", flat=True).first()
     return Seen(version_of(ticket), message or 0, change or 0)
+
+
+def mentions_view(admin: Admin, request: HttpRequest, ticket_id: int) -> HttpResponse:
+    """Answer with the agents whom a comment of the ticket may mention, and whom the person may see."""
+    ticket = admin.row_or_404(request, str(ticket_id))
+    return JsonResponse({"agents": mentionable(ticket, scope_of(request))})
 
 
 def write(

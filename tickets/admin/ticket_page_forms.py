@@ -1,6 +1,7 @@
-"""The forms of the page of a ticket: the composer, the properties, and the number of another ticket."""
+"""The forms of the page of a ticket: the composer and the properties."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -18,9 +19,7 @@ from unfold.widgets import (
 )
 
 from callcentre.admin import EditConflictForm, ListField
-from callcentre.core.integers import integer_of
 from callcentre.core.scope import ALL, Scope
-from callcentre.lists.runs import some_of
 from telephony.models import Agent
 from tickets.addresses import is_address
 from tickets.admin.custom_field_inputs import input_of, name_of, shown_value
@@ -30,6 +29,7 @@ from tickets.models import (
     CustomField,
     Message,
     Priority,
+    Team,
     Ticket,
     TicketCategory,
     TicketQueue,
@@ -41,6 +41,7 @@ from tickets.models.ticket import LONGEST_TAG, PRIORITIES
 # A reply to the customer; a comment about an answer that the customer got another way; a comment for other agents.
 REPLY, ANSWER, COMMENT = "reply", "answer", "comment"
 MAX_RECIPIENTS = 50
+LONGEST_TEXT = 2_000_000
 MAX_TAGS = 100
 
 
@@ -112,7 +113,7 @@ class QueueField(forms.TypedChoiceField):
 
 
 class NamedField(forms.TypedChoiceField):
-    """A category or a type, or none: an active one, or the one that the ticket has."""
+    """A category, a type or a team, or none: an active one, or the one that the ticket has."""
 
     def __init__(self, model: Any, label: Any) -> None:
         self.model = model
@@ -120,26 +121,24 @@ class NamedField(forms.TypedChoiceField):
         super().__init__(label=label, choices=self.choices_for, widget=UnfoldAdminSelectWidget(), **options)
 
     def choices_for(self, kept_id: int | None = None, scope: Scope = ALL) -> list[tuple[str, Any]]:
-        return [("", _("none")), *_active_choices(self.model, kept_id, scope)]
+        return [("", _("none")), *_active_choices(self.model, kept_id, ALL)]
 
 
 class PriorityField(forms.ChoiceField):
     def __init__(self) -> None:
         choices = [(name, priority.label) for name, priority in PRIORITIES.items()]
-        initial = Priority.NORMAL.name.lower()
-        super().__init__(label=_("Priority"), choices=choices, initial=initial, widget=UnfoldAdminSelectWidget())
+        super().__init__(label=_("Priority"), choices=choices, initial="normal", widget=UnfoldAdminSelectWidget())
 
 
 # Fields of a ticket whose choices depend on the scope and on what the ticket has.
-CHOSEN = ("agent", "queue", "category", "type")
+CHOSEN = ("team", "agent", "queue", "category", "type")
 
 
 class AgentField(forms.ChoiceField):
     """The login of an agent or none: an active agent, or the one who has the ticket."""
 
     def __init__(self) -> None:
-        widget = UnfoldAdminSelectWidget()
-        super().__init__(label=_("Agent"), choices=self.choices_for, required=False, widget=widget)
+        super().__init__(label=_("Agent"), choices=self.choices_for, required=False, widget=UnfoldAdminSelectWidget())
 
     @staticmethod
     def choices_for(kept_id: int | None = None, scope: Scope = ALL) -> list[tuple[str, Any]]:
@@ -148,11 +147,20 @@ class AgentField(forms.ChoiceField):
 
 
 def offer_choices(form: forms.Form, scope: Scope, ticket: Ticket | None = None) -> None:
-    """Offer agents, queues, categories and types within the scope, and those that the ticket has."""
+    """Offer teams, agents, queues, categories and types within the scope, and those that the ticket has."""
     for name in CHOSEN:
         if name in form.fields:
             field: Any = form.fields[name]
             field.choices = partial(field.choices_for, getattr(ticket, f"{name}_id", None), scope)
+
+
+class LocalTimeInput(UnfoldAdminTextInputWidget):
+    """The browser's own input of a day and a time."""
+
+    input_type = "datetime-local"
+
+    def format_value(self, value: Any) -> Any:
+        return f"{value:%Y-%m-%dT%H:%M}" if isinstance(value, datetime) else value
 
 
 class ComposerForm(forms.Form):
@@ -187,7 +195,7 @@ class ComposerForm(forms.Form):
     to = AddressesField(label=_("To"), required=False)
     cc = AddressesField(label=_("Cc"), required=False)
     body = forms.CharField(
-        label=_("Text"), max_length=2_000_000, strip=False, widget=UnfoldAdminTextareaWidget(attrs={"rows": 8})
+        label=_("Text"), max_length=LONGEST_TEXT, strip=False, widget=UnfoldAdminTextareaWidget(attrs={"rows": 8})
     )
     attached = FilesField(label=_("Attachments"), required=False)
     kept = forms.MultipleChoiceField(required=False)
@@ -231,6 +239,7 @@ class PropertiesForm(EditConflictForm, forms.Form):
     # The form's name of a field -> the verb's.
     verb_names = {
         "status": "status_id",
+        "team": "team_id",
         "agent": "agent_login",
         "queue": "queue_id",
         "category": "category_id",
@@ -239,6 +248,7 @@ class PropertiesForm(EditConflictForm, forms.Form):
     }
 
     status = forms.ChoiceField(label=_("Status"), widget=UnfoldAdminSelectWidget())
+    team = NamedField(Team, _("Team"))
     agent = AgentField()
     priority = PriorityField()
     queue = QueueField()
@@ -256,6 +266,7 @@ class PropertiesForm(EditConflictForm, forms.Form):
     tags = forms.CharField(
         label=_("Tags"), required=False, widget=UnfoldAdminTextInputWidget(), help_text=_("Commas between them.")
     )
+    postponed_until = forms.DateTimeField(label=_("Postponed until"), required=False, widget=LocalTimeInput())
 
     def __init__(
         self,
@@ -309,72 +320,6 @@ class PropertiesForm(EditConflictForm, forms.Form):
         return columns | {f"custom_fields.{custom.name}": name for name, custom in self.custom.items()}
 
 
-def people_of(tickets: Iterable[Ticket]) -> list[str]:
-    """Return the names of the customers of these tickets, and of senders who are no customers, each once."""
-    tickets = list(tickets)
-    customers = {ticket.customer.pk: ticket.customer for ticket in tickets if ticket.customer}
-    by_address = {customer.email.lower(): customer for customer in customers.values() if customer.email}
-    people: dict[int | str, str] = {}
-    for ticket in tickets:
-        sender = ticket.sender.lower()
-        if customer := ticket.customer or by_address.get(sender):
-            people[customer.pk] = f"{customer} ({customer.email or customer.pk})"
-        else:
-            people.setdefault(sender, ticket.sender_name or ticket.sender or _now("unknown"))
-    return list(people.values())
-
-
-class MergeConfirmationForm(forms.Form):
-    """A form that asks for confirmation if tickets of several people become one."""
-
-    is_meant = forms.BooleanField(
-        required=False, widget=UnfoldBooleanWidget(), error_messages={"required": _("Tick it, or do not merge.")}
-    )
-
-    def ask_about(self, people: Sequence[str]) -> None:
-        if len(people) < 2:
-            self.fields.pop("is_meant", None)
-            return
-        self.fields["is_meant"].required = True
-        self.fields["is_meant"].label = _now("Merge tickets of different customers: %(people)s") % {
-            "people": some_of(people)
-        }
-
-
-class OtherTicketForm(MergeConfirmationForm):
-    """The number of another ticket, the number that the page has shown, and the confirmation of a merge."""
-
-    number = forms.CharField(
-        label=_("Number of the other ticket"),
-        max_length=20,
-        widget=UnfoldAdminTextInputWidget(attrs={"inputmode": "numeric", "autofocus": True}),
-    )
-    shown = forms.CharField(widget=forms.HiddenInput, required=False)
-
-    other: Ticket | None = None
-
-    field_order = ("number", "shown", "is_meant")
-
-    def __init__(
-        self, ticket: Ticket, *args: Any, scope: Scope = ALL, people: Sequence[str] = (), **kwargs: Any
-    ) -> None:
-        super().__init__(*args, **kwargs)
-        self.ticket, self.scope = ticket, scope
-        self.ask_about(people)
-
-    def clean_number(self) -> str:
-        number: str = self.cleaned_data["number"].strip().lstrip("#")
-        if (pk := integer_of(number)) is None:
-            raise ValidationError(_now("A ticket's number has digits only."))
-        tickets = self.scope.within(Ticket.objects.select_related("customer", "status"))
-        self.other = tickets.filter(pk=pk).first()
-        if self.other is None:
-            raise ValidationError(_now("There is no ticket with this number."))
-        if self.other.pk == self.ticket.pk:
-            raise ValidationError(_now("This is the ticket itself."))
-        return str(self.other.pk)
-
-
 def tags_of(text: str) -> list[str]:
     return list(dict.fromkeys(tag for part in text.split(",") if (tag := part.strip())))
 
@@ -387,6 +332,7 @@ def status_values(choice: str) -> dict[str, int]:
 def initial_of(ticket: Ticket, fields: Sequence[CustomField]) -> dict[str, Any]:
     return {
         "status": f"u{ticket.substatus_id}" if ticket.substatus_id else f"s{ticket.status_id}",
+        "team": str(ticket.team_id or ""),
         "agent": ticket.agent.login if ticket.agent else "",
         "queue": str(ticket.queue_id),
         "priority": Priority(ticket.priority).name.lower(),
@@ -395,5 +341,6 @@ def initial_of(ticket: Ticket, fields: Sequence[CustomField]) -> dict[str, Any]:
         "subject": ticket.subject,
         "customer": str(ticket.customer_id or ""),
         "tags": ", ".join(ticket.tags),
+        "postponed_until": ticket.rests_until,
         **{name_of(field): shown_value(field, ticket.custom_fields) for field in fields},
     }

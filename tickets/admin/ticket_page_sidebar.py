@@ -28,6 +28,7 @@ NAMES = {
     "category": _("category"),
     "type": pgettext_lazy("of a ticket", "type"),
     "priority": _("priority"),
+    "team": _("team"),
     "agent": _("agent"),
     "customer": _("customer"),
     "source": _("source"),
@@ -46,8 +47,10 @@ NAMES = {
     "matched": _("because"),
     "trouble": _("not possible"),
     "macro": _("macro"),
+    "postponed_until": _("postponed until"),
     "soon": _("due within the hour"),
     "missed": _("overdue"),
+    "follower": _("follower"),
 }
 ACTIONS = {
     "merge": _("merged"),
@@ -58,7 +61,10 @@ ACTIONS = {
     "rule": _("a rule ran"),
     "deadline": _("deadline"),
     "macro": _("a macro was used"),
+    "wake": _("back, as its time has come"),
     "bounce": _("bounced"),
+    "follow": _("followed"),
+    "unfollow": _("no longer followed"),
     "delete_message": _("message deleted"),
     "delete_file": _("file deleted"),
 }

@@ -26,13 +26,12 @@ from callcentre.core.integers import integer_of
 from telephony.models import Agent
 from tickets import html
 from tickets.admin.customer_forms import CustomerSelect
+from tickets.admin.ticket_merge_forms import OtherTicketForm, people_of
 from tickets.admin.ticket_page_forms import (
     NamedField,
-    OtherTicketForm,
     PriorityField,
     QueueField,
     offer_choices,
-    people_of,
 )
 from tickets.admin.ticket_page_sidebar import others_of_customer
 from tickets.admin.ticket_page_thread import author_of

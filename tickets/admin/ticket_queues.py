@@ -134,7 +134,7 @@ class TicketQueueAdmin(Admin):
         sender = [*(["sending_now"] if obj else []), "smtp_uses_mailbox", *smtp, "smtp_user", *sent, "smtp_limit"]
         mail = ["address", "sender_name", "language", "signature", "template", "asks_for_rating"]
         return [
-            (None, {"fields": ["name", "is_active"]}),
+            (None, {"fields": ["name", "is_active", "team"]}),
             (_("Mail out"), {"fields": [*mail, "acknowledges", "acknowledgement"]}),
             (_("Mailbox"), {"fields": [*server, *read, *own, "imap_folder"]}),
             (_("SMTP server of the queue"), {"fields": sender}),

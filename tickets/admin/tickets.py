@@ -1,22 +1,23 @@
 """The list of tickets: its views, filters, search and columns."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial, reduce
 from operator import or_
+from types import MappingProxyType
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
-from django.db.models import Case, F, QuerySet, When
-from django.db.models.functions import Least
+from django.db.models import QuerySet, Value
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.formats import localize
 from django.utils.html import format_html, format_html_join
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import ChoicesDropdownFilter, TextFilter
+from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter, TextFilter
 
 from callcentre.admin import (
     Admin,
@@ -26,6 +27,7 @@ from callcentre.admin import (
     UncountedMixin,
     column,
     display,
+    may_see,
     unbroken,
     user_of,
 )
@@ -45,19 +47,22 @@ from callcentre.lists.saved_views import WHOLE_LIST
 from telephony.models import Agent
 from tickets import due_tickets
 from tickets.admin import ticket_search
-from tickets.admin.own_tickets import next_view
+from tickets.admin.own_tickets import next_view, take_next_view
 from tickets.admin.report_filter import Counted
 from tickets.admin.ticket_bulk_actions import ACTIONS, assign_selected
 from tickets.admin.ticket_page import ICONS, TicketPage
+from tickets.admin.ticket_page_composer import mentions_view
+from tickets.admin.ticket_page_drafts import draft_view
 from tickets.admin.ticket_page_files import file_view
 from tickets.admin.ticket_page_forms import AgentField, tags_of
 from tickets.admin.ticket_page_presence import presence_view
 from tickets.admin.ticket_page_sidebar import dues_of
 from tickets.admin.ticket_pages import add_view, connect_view, merge_view, split_view
 from tickets.due_tickets import LATE, POSTPONED, SOON_DUE
-from tickets.models import Priority, Ticket
+from tickets.models import Macro, Priority, Rule, ServiceLevel, Ticket
 from tickets.models.status import OPEN_KINDS
-from tickets.models.ticket import RESPONSE_IS_OWED
+from tickets.models.ticket import DUE_AT
+from tickets.models.vocabulary import checks_of, facts
 
 MINE, UNASSIGNED, WAITING = "mine", "unassigned", "waiting"
 VIEWS = {
@@ -68,9 +73,12 @@ VIEWS = {
     POSTPONED: _("Overdue, postponed"),
     SOON_DUE: _("Due soon"),
 }
-RELATED = ("queue", "status", "substatus", "category", "type", "agent", "customer__company", "merged_into")
+RELATED = ("queue", "status", "substatus", "category", "type", "team", "agent", "customer__company", "merged_into")
 # The parameters that narrow a view. The quick ways to find the first rows of a view serve only without them.
-NARROWING = ("queue", "status", "category", "type", "priority", "source", "agent", "customer", "tags", "q", "date")
+NARROWING = (
+    *("queue", "status", "category", "type", "priority", "source", "team", "agent", "customer", "tags"),
+    *("meets", "q", "date"),
+)
 # The highest count of a view that is shown.
 COUNTED = 99
 
@@ -124,11 +132,10 @@ class ViewFilter(admin.SimpleListFilter):
 def _due(queryset: QuerySet[Ticket], kind: str, count: int, *, is_searched: bool) -> QuerySet[Ticket]:
     """Return the first overdue tickets, or those that are due soon, with the earlier of their due times."""
     now = timezone.now()
-    due_at = Least(Case(When(RESPONSE_IS_OWED, then=F("response_due_at"))), "resolution_due_at")
     if is_searched:  # the search is applied after the filters and finds few rows
         is_due = reduce(or_, due_tickets.KINDS[kind](now).values())
-        return queryset.filter(is_due, closed_at=None).annotate(due_at=due_at)
-    return queryset.filter(pk__in=due_tickets.nearest(queryset, kind, count, now)).annotate(due_at=due_at)
+        return queryset.filter(is_due, closed_at=None).annotate(due_at=DUE_AT)
+    return queryset.filter(pk__in=due_tickets.nearest(queryset, kind, count, now)).annotate(due_at=DUE_AT)
 
 
 class TagsFilter(TextFilter):
@@ -141,6 +148,34 @@ class TagsFilter(TextFilter):
         tags = tags_of((self.value() or "").replace("\0", ""))
         # The index contains only tickets with tags.
         return queryset.filter(tags__contains=tags).exclude(tags=[]) if tags else queryset
+
+
+class MeetsFilter(DropdownFilter):
+    """A filter for tickets that meet the conditions of a service level, a rule or a macro."""
+
+    title = _("meets the conditions of")
+    parameter_name = "meets"
+    models: Mapping[str, Any] = MappingProxyType(
+        {model.__name__.lower(): model for model in (ServiceLevel, Rule, Macro)}
+    )
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, Any]]:
+        rows = [
+            model._default_manager.order_by().annotate(model=Value(name)).values_list("model", "pk", "name")
+            for name, model in self.models.items()
+            if may_see(user_of(request), "tickets", name)
+        ]
+        for name, pk, said in rows[0].union(*rows[1:]).order_by("name") if rows else ():
+            yield f"{name}-{pk}", f"{capfirst(self.models[name]._meta.verbose_name)}: {said}"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Ticket]) -> QuerySet[Ticket]:
+        if not (value := self.value()):
+            return queryset
+        name, _dash, pk = value.partition("-")
+        may = name in self.models and may_see(user_of(request), "tickets", name)
+        row = self.models[name].objects.filter(pk=integer_of(pk)).first() if may else None
+        checks = checks_of(row.conditions, facts()) if row else None
+        return queryset.filter(*(check.sql for check in checks)) if checks is not None else queryset.none()
 
 
 class OpenedFilter(DatesFilter):
@@ -169,13 +204,14 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
     list_display = ("number", "title", "state", "due", "agent_and_queue", "changed")
     list_display_links = ("number", "title")
     list_further = (
-        *("subject", "customer", "sender", "source", "priority", "type", "category", "tags"),
+        *("subject", "customer", "sender", "source", "priority", "type", "category", "team", "tags"),
         *("created_at", "closed_at", "id"),
     )
     # The view last: it looks among what the others leave.
     list_filter = (
         ("queue", MultipleRelatedDropdownFilter),
         ("status", RelatedDropdownFilter),
+        ("team", RelatedDropdownFilter),
         ("agent", AutocompleteSelectFilter),
         ("customer", AutocompleteSelectFilter),
         ("category", RelatedDropdownFilter),
@@ -183,11 +219,12 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
         ("priority", ChoicesDropdownFilter),
         ("source", ChoicesDropdownFilter),
         TagsFilter,
+        MeetsFilter,
         OpenedFilter,
         Counted,
         ViewFilter,
     )
-    list_select_related = ("status", "substatus", "queue", "agent", "customer")
+    list_select_related = ("status", "substatus", "queue", "team", "agent", "customer")
     list_before_template = "admin/tickets/ticket_views.html"
     search_fields = ("id",)
     search_help_text = _("Number, e-mail, phone, name, custom field, words of the subject")
@@ -203,14 +240,17 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
         css = {"all": ("callcentre/jodit/jodit.min.css", "callcentre/editor.css", "tickets/ticket.css")}
         js = (
             *("callcentre/jodit/jodit.min.js", "callcentre/editor.js", "tickets/canned.js", "tickets/ticket.js"),
-            "tickets/ticket_list.js",
+            *("tickets/mentions.js", "tickets/ticket_list.js"),
         )
 
     def get_urls(self) -> list[URLPattern]:
         return [
             self.url_to("file/<str:token>", partial(file_view, self), "file"),
             self.url_to("next/", partial(next_view, self), "next"),
+            self.url_to("take-next/", partial(take_next_view, self), "take_next"),
             self.url_to("<int:ticket_id>/presence", partial(presence_view, self), "presence"),
+            self.url_to("<int:ticket_id>/mentions", partial(mentions_view, self), "mentions"),
+            self.url_to("<int:ticket_id>/draft", partial(draft_view, self), "draft"),
             self.url_to("<int:ticket_id>/merge/", partial(merge_view, self), "merge"),
             self.url_to("<int:ticket_id>/connect/", partial(connect_view, self), "connect"),
             self.url_to("<int:ticket_id>/split/", partial(split_view, self), "split"),
@@ -247,8 +287,10 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         extra = dict(extra_context or {})
         if request.method == "GET":
-            extra["views"] = views_of(request)
+            agent = Agent.objects.of_user(user_of(request))
+            extra["views"] = views_of(request, agent)
             if self.has_change_permission(request):
+                extra["may_take"] = agent is not None
                 agents = AgentField.choices_for(scope=scope_of(request))[1:]
                 chosen = {
                     "action": assign_selected.__name__,
@@ -302,8 +344,8 @@ class TicketAdmin(DeletableMixin, UncountedMixin, Admin):
 
     @display(description=_("agent and queue"))
     def agent_and_queue(self, ticket: Ticket) -> str:
-        agent = (ticket.agent.full_name or ticket.agent.login) if ticket.agent else "–"
-        return _two_lines(agent, ticket.queue.name)
+        agent = (ticket.agent.full_name or ticket.agent.login) if ticket.agent else ticket.team or "–"
+        return _two_lines(str(agent), ticket.queue.name)
 
 
 def _labels(ticket: Ticket) -> Iterable[tuple[str, Any]]:
@@ -319,9 +361,8 @@ def _two_lines(first: str, second: str) -> str:
     return format_html('<span class="tk-two"><span class="tk-cut">{}</span>{}</span>', first, below)
 
 
-def views_of(request: HttpRequest) -> list[dict[str, Any]]:
+def views_of(request: HttpRequest, agent: Agent | None) -> list[dict[str, Any]]:
     """Return the views above the list with their counts, up to a limit."""
-    agent = Agent.objects.of_user(user_of(request))
     statuses, scope = ticket_search.waiting_statuses(), user_of(request).scope
     values = {"agent": agent.pk if agent else -1, "statuses": statuses, "limit": COUNTED + 1, **scope.by_column}
     mine, unassigned, waiting = row_of(_COUNTS.format(inside=scope.sql(Ticket, "t")), values)

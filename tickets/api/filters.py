@@ -84,6 +84,7 @@ class TicketFilterSet(FilterSet):
     ticket_queue_id = IdFilter("queue", help_text="A ticket queue.")
     category_id = IdFilter("category", help_text="A category.")
     type_id = IdFilter("type", help_text="A type.")
+    team_id = IdFilter("team", help_text="A team.")
     priority = PriorityFilter("priority", help_text="`low`, `normal`, `high` or `urgent`.")
     message_id = IdFilter("messages", help_text="The ticket that has this message.")
     status_id = IdListFilter("status", help_text="One or more statuses.")

@@ -88,6 +88,10 @@ class MacroInput(Input):
     user_login = agent_field("Login of the active agent who uses it.", source="agent_login", required=False)
 
 
+class TakeNextInput(Input):
+    user_login = agent_field("Login of the active agent who takes it.", source="agent_login")
+
+
 class AgentResponseInput(Input):
     body = _text("The message to the customer.", example="<p>We have sent it again.</p>")
     body_type = _format("The format of `body`; marketplaces accept PLAIN only.", errors=[ErrorCode.PLAIN_ONLY])

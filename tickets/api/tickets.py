@@ -20,13 +20,15 @@ from tickets.api.serializers import (
     CommentInput,
     CustomerResponseInput,
     MacroInput,
+    TakeNextInput,
     TicketEditInput,
     TicketInput,
 )
-from tickets.models import Macro, Ticket, TicketCategory, TicketQueue, TicketStatus, TicketType
+from tickets.models import Macro, Team, Ticket, TicketCategory, TicketQueue, TicketStatus, TicketType
 from tickets.models.api_rows import read_tickets
 from tickets.models.ticket import TicketCount
 from tickets.models.ticket_fields import MESSAGE_FIELDS, TICKET_FIELDS, WHOLE_TICKET_FIELDS
+from tickets.verbs.assignment import take_next_as
 from tickets.verbs.automation import use_macro_of
 from tickets.verbs.messages import comment_on, receive_message, reply_to
 from tickets.verbs.tickets import edit_ticket, open_ticket
@@ -123,7 +125,23 @@ class TicketViewSet(ApiViewSet):
         values, faults = self.read(TicketInput)
         return Response({"ticket_id": str(open_ticket(self.actor, faults, **values).ticket_id)}, status=201)
 
-    @operation("read_ticket", "Read a ticket", "With its custom fields, priority and type.", answer=WHOLE_TICKET)
+    @operation(
+        "take_next_ticket",
+        "Take the next ticket",
+        "Assigns the ticket without an agent that wants work first: by priority, then the earliest due time, then"
+        " age. Tickets of a team are for its members; those that wait for the customer, or are postponed, are left"
+        " out. Agents who ask at the same time get different tickets.",
+        body=TakeNextInput,
+        answer=shape("TakenTicket", "The ticket, which is the agent's now.", ticket_id=text("Its id.", "5012")),
+        status=200,
+        is_empty_if="No ticket waits for the agent.",
+    )
+    def take_next(self, request: Request) -> Response:
+        values, faults = self.read(TakeNextInput)
+        ticket = take_next_as(self.actor, faults, **values)
+        return Response({"ticket_id": str(ticket.pk)}) if ticket else Response(status=204)
+
+    @operation("read_ticket", "Read a ticket", "With its custom fields, priority, type and team.", answer=WHOLE_TICKET)
     def retrieve(self, request: Request, ticket_id: str) -> Response:
         pk = ticket_or_404(ticket_id).pk
         return Response(read_tickets([pk], with_custom_fields=True, are_whole=True)[0])
@@ -259,6 +277,16 @@ class MacroViewSet(ApiViewSet):
     @operation("list_ticket_macros", "List the macros", answer=array(NAMED))
     def list(self, request: Request) -> Response:
         return Response(list(Macro.objects.filter(is_active=True).values("id", "name")))
+
+
+class TeamViewSet(ApiViewSet):
+    """The teams that work on tickets."""
+
+    area = "tickets"
+
+    @operation("list_ticket_teams", "List the teams", answer=array(NAMED))
+    def list(self, request: Request) -> Response:
+        return Response(list(Team.objects.filter(is_active=True).values("id", "name")))
 
 
 class TicketTypeViewSet(ApiViewSet):

@@ -8,6 +8,7 @@ from tickets.api.files import FileViewSet, TemporaryFileViewSet
 from tickets.api.personal_data import PersonalDataViewSet
 from tickets.api.tickets import (
     MacroViewSet,
+    TeamViewSet,
     TicketCategoryViewSet,
     TicketQueueViewSet,
     TicketStatusViewSet,
@@ -24,6 +25,7 @@ path("erasure_id", "id", "Id of the erasure.", "31", ErrorCode.ERASURE_NOT_FOUND
 
 urlpatterns = [
     route("tickets", TicketViewSet, get="list", post="create"),
+    route("tickets/take_next", TicketViewSet, post="take_next"),
     route("tickets/:ticket_id", TicketViewSet, get="retrieve", put="update"),
     route("tickets/:ticket_id/comment", TicketViewSet, post="comment"),
     route("tickets/:ticket_id/macro", TicketViewSet, post="macro"),
@@ -43,6 +45,7 @@ urlpatterns = [
     route("files/:token", FileViewSet, get="retrieve"),
     route("ticket_statuses", TicketStatusViewSet, get="list"),
     route("ticket_categories", TicketCategoryViewSet, get="list"),
+    route("ticket_teams", TeamViewSet, get="list"),
     route("ticket_macros", MacroViewSet, get="list"),
     route("ticket_types", TicketTypeViewSet, get="list"),
     route("ticket_queues", TicketQueueViewSet, get="list"),

@@ -12,7 +12,18 @@ from django.utils.translation import gettext_noop, ngettext
 from callcentre.core.deletions import Busy, Consequences, Deletion, Part, forget_log_entries
 from tickets import events
 from tickets.deletions.mail_and_files import PARTS, delete_at_once, delete_messages, strip
-from tickets.models import DeadlineNotice, Dispatch, Message, ReceivedMail, RuleRun, Ticket, TicketChange
+from tickets.models import (
+    DeadlineNotice,
+    Dispatch,
+    Message,
+    Notice,
+    ReceivedMail,
+    RuleRun,
+    Ticket,
+    TicketChange,
+    TicketDraft,
+    TicketFollower,
+)
 from tickets.verbs.ticket_row import lock_merges
 
 _DISCONNECT = """
@@ -83,8 +94,8 @@ def delete_ticket(ticket_id: int, deletion: Deletion, deleted: Counter[str]) -> 
 def delete_rows(ids: Sequence[int], connected: Sequence[int]) -> Counter[str]:
     """Delete the rows table by table, and none of them is read."""
     deleted = delete_messages(Message.objects.filter(ticket__in=ids))
-    for rows in (RuleRun.objects.filter(ticket__in=ids), DeadlineNotice.objects.filter(ticket__in=ids)):
-        delete_at_once(rows)
+    for model in (RuleRun, DeadlineNotice, TicketDraft, Notice, TicketFollower):
+        delete_at_once(model._default_manager.filter(ticket__in=ids))
     deleted["tickets.ticketchange"] = delete_at_once(TicketChange.objects.filter(ticket__in=ids))
     with connection.cursor() as cursor:
         cursor.execute(_DISCONNECT, [list(ids), list(connected)])

@@ -1,7 +1,7 @@
 """The composition of a reply as a mail: text and HTML, files, and the headers that keep a conversation together."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from email import encoders
 from email.message import Message as EmailMessage
 from email.mime.base import MIMEBase
@@ -144,10 +144,10 @@ def _one_line(text: str) -> str:
 
 
 def body_html(message: Message) -> str:
-    """Return the HTML page: the message in its queue's template, with the signature and the link to rate it."""
+    """Return the HTML page: the message in its queue's template, with the signatures and the link to rate it."""
     queue = message.ticket.queue
     values = values_for(message.ticket, message.agent)
-    values["signature"] = fill(queue.signature, values)
+    values["signature"] = _signatures(message, values)
     is_html = message.body_type == Message.BodyType.HTML
     values["body"] = message.body if is_html else f"<p>{html.from_text(message.body)}</p>"
     template = queue.template or "{{ body }}\n{{ signature }}"
@@ -158,10 +158,17 @@ def body_html(message: Message) -> str:
     return markup if "<html" in markup.lower() else _PAGE.format(language=queue.language, body=markup)
 
 
+def _signatures(message: Message, values: Mapping[str, str]) -> str:
+    """Return the signature of the agent and that of the ticket queue, as HTML. An automatic mail has no agent's."""
+    own = getattr(message.agent, "preferences", None)
+    texts = (own.signature if own else "", message.ticket.queue.signature)
+    return "\n".join(fill(text, values) for text in texts if text)
+
+
 def _text(message: Message) -> str:
-    queue, url = message.ticket.queue, _rating_url(message)
+    url = _rating_url(message)
     if message.body_type == Message.BodyType.PLAIN:
-        signature = html.as_text(fill(queue.signature, values_for(message.ticket, message.agent)))
+        signature = html.as_text(_signatures(message, values_for(message.ticket, message.agent)))
         lines = [message.body, f"-- \n{signature}" if signature else ""]
         lines.append(f"{_question()}\n{url}" if url else "")
         return "\n\n".join(line for line in lines if line) + "\n"

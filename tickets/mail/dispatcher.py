@@ -29,6 +29,13 @@ State = Dispatch.State
 _PLACES = {True: threading.BoundedSemaphore(4), False: threading.BoundedSemaphore(2)}
 # After this time a task ends, so that its thread is free for others; the sweep enqueues the next task.
 TURN_SECONDS = 30.0
+# Rows that a message is composed with.
+RELATED = (
+    "message__agent__preferences",
+    "message__ticket__queue",
+    "message__ticket__customer",
+    "message__ticket__agent",
+)
 
 
 def dispatch(pk: int) -> None:
@@ -56,8 +63,7 @@ def _next_due(*, is_mail: bool) -> int | None:
 
 
 def _dispatch(pk: int) -> None:
-    related = ("message__agent", "message__ticket__queue", "message__ticket__customer", "message__ticket__agent")
-    claim = Dispatch.objects.select_related(*related).claim(pk)
+    claim = Dispatch.objects.select_related(*RELATED).claim(pk)
     if claim is None:
         return
     with claim:

@@ -1,3 +1,4 @@
+from tickets.models.agent_preferences import AgentPreferences, NoticeKind, TicketDraft
 from tickets.models.automation import AutomationState, Macro, Rule, RuleRun
 from tickets.models.chat import Chat, ChatMessage, ChatState
 from tickets.models.custom_field import CustomField
@@ -10,8 +11,10 @@ from tickets.models.mail_senders import BlockedSender, BouncedAddress
 from tickets.models.mailbox_grant import MailboxGrant
 from tickets.models.mailbox_test import MailboxTest
 from tickets.models.message import Message, Rating
+from tickets.models.notice import Notice, TicketFollower
 from tickets.models.received_mail import ReceivedMail
 from tickets.models.service_level import BusinessCalendar, CalendarHours, ClosedDay, DeadlineNotice, ServiceLevel
 from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus, TicketType, as_read
+from tickets.models.team import Team, TeamMember
 from tickets.models.ticket import Priority, Source, Ticket, TicketChange, TicketCount
 from tickets.models.ticket_queue import TicketQueue

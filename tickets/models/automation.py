@@ -41,6 +41,11 @@ class Anchor(models.TextChoices):
     CREATED = "created_at", pgettext_lazy("time of a ticket", "it was opened")
     UPDATED = "updated_at", pgettext_lazy("time of a ticket", "it last changed")
     AWAITING = "awaiting_since", pgettext_lazy("time of a ticket", "the customer waits for a response")
+    WAITING = "waiting_since", pgettext_lazy("time of a ticket", "it waits for the customer")
+    POSTPONED = (
+        "postponed_until",
+        pgettext_lazy("time of a ticket", "it comes back after being postponed"),
+    )
     CLOSED = "closed_at", pgettext_lazy("time of a ticket", "it was closed")
     RESPONSE = "response_due_at", pgettext_lazy("time of a ticket", "its response is due")
     RESOLUTION = "resolution_due_at", pgettext_lazy("time of a ticket", "its resolution is due")

@@ -11,6 +11,7 @@ from tickets.addresses import is_address, read_sender
 from tickets.models.customer import Customer
 from tickets.models.message import Message
 from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus, TicketType
+from tickets.models.team import Team
 from tickets.models.ticket import Source, Ticket
 from tickets.models.ticket_queue import TicketQueue
 
@@ -67,14 +68,16 @@ class Choice:
     category: TicketCategory | None = None
     type: TicketType | None = None
     agent: Agent | None = None
+    team: Team | None = None
     customer: Customer | None = None
 
 
 def choose(values: Mapping[str, Any], ticket: Ticket | None, faults: list[Fault]) -> Choice:
     """Return the choice after these values, and add faults. A name that is absent changes nothing; an empty
-    agent_login, and None for category_id, type_id, customer_id and substatus_id, clear the column.
+    agent_login, and None for category_id, type_id, team_id, customer_id and substatus_id, clear the column.
 
-    Another status clears the sub-status, unless a new one is given. A sub-status alone also sets its status.
+    Another status clears the sub-status, unless a new one is given. A sub-status alone also sets its status. A ticket
+    without an agent that is moved to another queue gets the team of that queue, or none.
     """
     after = Choice()
     if ticket:
@@ -89,6 +92,8 @@ def choose(values: Mapping[str, Any], ticket: Ticket | None, faults: list[Fault]
             faults.append(Fault(code, name))
         if chosen is not None or column != "queue":
             setattr(after, column, chosen)
+    if ticket and after.queue and after.queue != ticket.queue and not after.agent and "team_id" not in values:
+        after.team = after.queue.active_team
     return after
 
 
@@ -102,6 +107,10 @@ def _active_category(pk: int) -> TicketCategory | None:
 
 def _active_type(pk: int) -> TicketType | None:
     return TicketType.objects.filter(pk=pk, is_active=True).first()
+
+
+def _active_team(pk: int) -> Team | None:
+    return Team.objects.filter(pk=pk, is_active=True).first()
 
 
 def _active_agent(login: str) -> Agent | None:
@@ -122,6 +131,7 @@ _CHOICES: Sequence[tuple[str, str, Callable[[Any], Any], ErrorCode]] = (
     ("category", "category_id", _active_category, ErrorCode.TICKET_CATEGORY_NOT_FOUND),
     ("type", "type_id", _active_type, ErrorCode.TICKET_TYPE_NOT_FOUND),
     ("customer", "customer_id", Customer.objects.hold, ErrorCode.CUSTOMER_NOT_FOUND),
+    ("team", "team_id", _active_team, ErrorCode.TEAM_NOT_FOUND),
     ("agent", "agent_login", _active_agent, ErrorCode.AGENT_NOT_FOUND),
 )
 

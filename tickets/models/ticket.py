@@ -4,8 +4,8 @@ from typing import ClassVar
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models
-from django.db.models import Q
-from django.db.models.functions import Upper
+from django.db.models import Case, F, Q, When
+from django.db.models.functions import Coalesce, Least, Upper
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -16,6 +16,7 @@ from callcentre.core.search import Words
 from telephony.models import Agent
 from tickets.models.customer import Customer
 from tickets.models.status import TicketCategory, TicketStatus, TicketSubstatus, TicketType, full_name
+from tickets.models.team import Team
 from tickets.models.ticket_queue import TicketQueue
 
 
@@ -50,6 +51,8 @@ REPLY_SOURCES = (Source.EMAIL, *MARKETPLACES)
 
 # The customer waits for a response. Meant for tickets with `response_due_at`.
 RESPONSE_IS_OWED = Q(awaiting_since__isnull=False)
+# The earlier of the due times of an open ticket, as far as they are owed.
+DUE_AT = Least(Case(When(RESPONSE_IS_OWED, then="response_due_at")), "resolution_due_at")
 
 
 class Ticket(models.Model):
@@ -104,6 +107,10 @@ class Ticket(models.Model):
     agent = models.ForeignKey(
         Agent, models.PROTECT, null=True, blank=True, related_name="tickets", db_index=False, verbose_name=_("agent")
     )
+    # The agents who are to work on it; NULL: all.
+    team = models.ForeignKey(
+        Team, models.PROTECT, null=True, blank=True, related_name="tickets", db_index=False, verbose_name=_("team")
+    )
     customer = models.ForeignKey(
         Customer,
         models.PROTECT,
@@ -154,6 +161,8 @@ class Ticket(models.Model):
     # for the customer. Without a reply the report wants the first response also if the customer was answered otherwise.
     response_due_at = models.DateTimeField(_("response due"), null=True, editable=False)
     resolution_due_at = models.DateTimeField(_("resolution due"), null=True, editable=False)
+    # When a postponed ticket comes back. It stays after that; the next change of the status clears it.
+    postponed_until = models.DateTimeField(_("postponed until"), null=True, editable=False)
 
     class Meta:
         verbose_name = _("ticket")
@@ -174,6 +183,16 @@ class Ticket(models.Model):
             models.Index(
                 fields=["agent", "-updated_at", "-id"], condition=Q(closed_at=None), name="ticket_open_of_agent"
             ),
+            # The tickets without an agent, of each team or of none, in the order in which agents take them.
+            models.Index(
+                Coalesce("team", 0),
+                F("priority").desc(),
+                DUE_AT,
+                "created_at",
+                "id",
+                condition=Q(agent=None, closed_at=None),
+                name="ticket_to_take",
+            ),
             models.Index(fields=["customer", "-updated_at", "-id"], name="ticket_of_customer"),
             # In the order of the customer's timeline, where no ticket moves.
             models.Index(
@@ -185,6 +204,7 @@ class Ticket(models.Model):
             models.Index(fields=["source", "-updated_at", "-id"], name="ticket_of_source"),
             models.Index(fields=["priority", "-updated_at", "-id"], name="ticket_of_priority"),
             models.Index(fields=["type", "-updated_at", "-id"], condition=Q(type__isnull=False), name="ticket_of_type"),
+            models.Index(fields=["team", "-updated_at", "-id"], condition=Q(team__isnull=False), name="ticket_of_team"),
             models.Index(fields=["merged_into"], condition=Q(merged_into__isnull=False), name="ticket_merged_into"),
             models.Index(OpClass(Upper("sender"), "text_pattern_ops"), condition=~Q(sender=""), name="ticket_address"),
             models.Index(
@@ -212,6 +232,11 @@ class Ticket(models.Model):
                 condition=Q(closed_at=None, resolution_due_at__isnull=False),
                 name="ticket_resolution_due",
             ),
+            models.Index(
+                fields=["postponed_until"],
+                condition=Q(postponed_until__isnull=False, closed_at=None),
+                name="ticket_postponed",
+            ),
             GinIndex(Words("subject"), name="ticket_words", gin_pending_list_limit=512),
             GinIndex(fields=["tags"], condition=~Q(tags=[]), name="ticket_tags"),
             GinIndex(fields=["custom_fields"], opclasses=["jsonb_path_ops"], name="ticket_custom_fields"),
@@ -228,6 +253,18 @@ class Ticket(models.Model):
     @property
     def full_status_name(self) -> str:
         return full_name(self.status, self.substatus)
+
+    @property
+    def rests_until(self) -> datetime | None:
+        """When it comes back, if it is postponed now, without seconds."""
+        is_postponed = self.status.kind == TicketStatus.Kind.POSTPONED
+        until = self.postponed_until if is_postponed else None
+        return until and until.replace(second=0, microsecond=0)
+
+    @property
+    def waiting_since(self) -> datetime | None:
+        """The time since which the ticket waits for the customer; None if it does not."""
+        return self.waits[-1] if len(self.waits) % 2 else None
 
     @property
     def owes_response(self) -> bool:

@@ -130,6 +130,17 @@ WHOLE_TICKET_FIELDS = (
         name="type_id", kind=Kind.ID, sentence="The type.", example=1, sql="t.type_id", unset=None, inputs=_BOTH,
         input_note="An empty text: none.", errors=(E.TICKET_TYPE_NOT_FOUND,),
     ),
+    Field(
+        name="team_id", kind=Kind.ID, sentence="The team.", example=4, sql="t.team_id", unset=None, inputs=_BOTH,
+        input_note="By default that of the ticket queue. An empty text: none.", errors=(E.TEAM_NOT_FOUND,),
+    ),
+    Field(
+        name="postponed_until", kind=Kind.MINUTE, sentence="When a postponed ticket comes back; empty for never.",
+        example="2026-11-23 09:00", inputs=(EDIT,),
+        sql=minute_sql("CASE WHEN s.kind = 'postponed' THEN t.postponed_until END"),
+        input_note="It also sets the status of postponed tickets. An empty text: never.",
+        errors=(E.POSTPONED_UNTIL, E.POSTPONED_STATUS),
+    ),
 )  # fmt: skip
 MESSAGE_FIELDS = (
     Field(name="id", wire="message_id", kind=Kind.ID, sentence="The message's id.", example=9001, sql="m.id"),

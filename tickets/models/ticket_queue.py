@@ -19,6 +19,7 @@ from callcentre.core.scope import Lookups
 from tickets.addresses import is_address
 from tickets.html import OWN_TEXT
 from tickets.models.mail_login import SERVERS, MailLogin
+from tickets.models.team import Team
 from tickets.placeholders import check_placeholders
 from tickets.reasons import translated
 
@@ -87,6 +88,16 @@ class TicketQueue(TimestampedModel):
     id = models.BigIntegerField(primary_key=True, db_default=_NextQueueId(), editable=False)
     name = models.CharField(_("name"), max_length=100, unique=True)
     is_active = models.BooleanField(pgettext_lazy("of a queue", "active"), default=True)
+
+    team = models.ForeignKey(
+        Team,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="queues",
+        verbose_name=_("team"),
+        help_text=_("New tickets of the queue, and tickets without an agent that are moved into it, get this team."),
+    )
 
     address = models.EmailField(_("e-mail address"), blank=True, help_text=_("Replies are sent from it."))
     sender_name = models.CharField(_("sender's name"), max_length=100, blank=True)
@@ -231,6 +242,11 @@ class TicketQueue(TimestampedModel):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def active_team(self) -> Team | None:
+        """The team that new tickets get."""
+        return self.team if self.team and self.team.is_active else None
 
     @property
     def login(self) -> MailLogin:

@@ -6,22 +6,24 @@ A condition is stored as {"name": "queue", "operator": "is", "values": ["3"]}, a
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
 from django.db.models import F, Func, Q, TextField, Value
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import IContains
+from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from callcentre.core.errors import ErrorCode, Fault
 from telephony.models import Agent
 from tickets.models.custom_field import CustomField
 from tickets.models.customer import Company
 from tickets.models.mail import CannedReply
 from tickets.models.status import TicketCategory, TicketStatus, TicketType
+from tickets.models.team import Team
 from tickets.models.ticket import PRIORITIES, Priority, Source, Ticket
 from tickets.models.ticket_queue import TicketQueue
 
@@ -103,6 +105,8 @@ FACTS = (
          column="category_id", choices=_rows(TicketCategory), value=int, changed="category"),
     Fact(name="agent", label=_("agent"), operators=_OF_OPTIONAL, read=lambda t: t.agent_id, column="agent_id",
          choices=_rows(Agent), value=int, changed="agent"),
+    Fact(name="team", label=_("team"), operators=_OF_OPTIONAL, read=lambda t: t.team_id, column="team_id",
+         choices=_rows(Team), value=int, changed="team"),
     Fact(name="source", label=_("source"), operators=(Operator.IS, Operator.IS_NOT), read=lambda t: t.source,
          column="source", choices=lambda: Source.choices),
     Fact(name="company", label=_("company"), operators=(*_OF_OPTIONAL[:2], *_OF_OPTIONAL[3:]), read=_company_id,
@@ -266,23 +270,6 @@ def checks_of(conditions: Iterable[Condition], known: Mapping[str, Fact]) -> tup
     return None if None in checks else tuple(check for check in checks if check)
 
 
-def check_conditions(conditions: Iterable[Condition], known: Mapping[str, Fact]) -> list[Fault]:
-    """Return the faults of conditions: an unknown name, operator or value."""
-    faults = []
-    for condition in conditions:
-        fact = known.get(condition.get("name", ""))
-        if fact is None or condition.get("operator") not in fact.operators:
-            faults.append(Fault(ErrorCode.CONDITION_UNKNOWN, "conditions", {"name": condition.get("name", "")}))
-            continue
-        values = condition.get("values", [])
-        allowed = None if fact.choices is None else {value for value, _label in fact.choices()}
-        if Operator(condition["operator"]).takes_values and (
-            not values or (allowed is not None and not set(values) <= allowed)
-        ):
-            faults.append(Fault(ErrorCode.CONDITION_VALUE, "conditions", {"name": fact.label}))
-    return faults
-
-
 def in_words(condition: Condition, known: Mapping[str, Fact]) -> str:
     """Return a condition as people read it."""
     fact = known.get(condition["name"])
@@ -311,11 +298,17 @@ class Action:
 
 
 NO_AGENT, MYSELF = "none", "me"
+NO_TEAM = "none"
 
 
 def _people() -> Choices:
     agents = [(agent.login, str(agent)) for agent in Agent.objects.active()]
     return [(NO_AGENT, _("no agent")), (MYSELF, _("the agent who uses the macro")), *agents]
+
+
+def _teams() -> Choices:
+    teams = Team.objects.filter(is_active=True)
+    return [(NO_TEAM, _("no team")), *((str(team.pk), str(team)) for team in teams)]
 
 
 def _statuses() -> Choices:
@@ -324,6 +317,21 @@ def _statuses() -> Choices:
 
 def _canned_replies() -> Choices:
     return [(str(pk), name) for pk, name in CannedReply.objects.values_list("pk", "name")]
+
+
+_DELAYS = [
+    (str(hours), label)
+    for hours, label in (
+        (1, _("1 hour")),
+        (4, _("4 hours")),
+        (24, _("1 day")),
+        (48, _("2 days")),
+        (72, _("3 days")),
+        (168, _("1 week")),
+        (336, _("2 weeks")),
+        (720, _("30 days")),
+    )
+]
 
 
 def _with_tags(ticket: Ticket, tags: Sequence[str]) -> list[str]:
@@ -345,29 +353,25 @@ ACTIONS = {
         Action(name="type", label=_("set the type"), choices=_rows(TicketType), argument="type_id"),
         Action(name="category", label=_("set the category"), choices=_rows(TicketCategory), argument="category_id"),
         Action(name="queue", label=_("move to the ticket queue"), choices=_rows(TicketQueue), argument="queue_id"),
+        Action(name="team", label=_("give to the team"), choices=_teams, argument="team_id",
+               value=lambda ticket, value: None if value == NO_TEAM else value),
         Action(name="agent", label=_("assign to"), choices=_people, argument="agent_login"),
         Action(name="add_tags", label=_("add tags"), argument="tags", value=_with_tags, takes_many=True),
         Action(name="remove_tags", label=_("remove tags"), argument="tags", value=_without_tags, takes_many=True),
+        Action(name="postpone", label=_("postpone for"), argument="postponed_until", choices=lambda: _DELAYS,
+               value=lambda _ticket, hours: _later(int(hours))),
         Action(name="comment", label=_("write the comment")),
         Action(name="reply", label=_("send the canned reply"), choices=_canned_replies),
     )
 }  # fmt: skip
 
 
+def _later(hours: int) -> datetime:
+    return (timezone.now() + timedelta(hours=hours)).replace(second=0, microsecond=0)
+
+
 def _raised(ticket: Ticket) -> str:
     return Priority(min(ticket.priority + 1, Priority.URGENT)).name.lower()
-
-
-def check_actions(actions: Mapping[str, Any]) -> list[Fault]:
-    """Return the faults of actions: name -> value."""
-    faults = []
-    for name, value in actions.items():
-        action = ACTIONS.get(name)
-        if action is None:
-            faults.append(Fault(ErrorCode.TICKET_ACTION_UNKNOWN, "actions", {"name": name}))
-        elif not value or (action.choices and value not in {choice for choice, _label in action.choices()}):
-            faults.append(Fault(ErrorCode.TICKET_ACTION_VALUE, "actions", {"name": action.label}))
-    return faults
 
 
 def actions_in_words(actions: Mapping[str, Any]) -> list[str]:

@@ -14,12 +14,14 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import DataError, transaction
-from django.db.models import Exists, Max, OuterRef, QuerySet
+from django.db.models import DateTimeField, Exists, Max, OuterRef, QuerySet
+from django.db.models.expressions import RawSQL
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import actor_columns
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from telephony.models import Agent
 from tickets.models.automation import Anchor, Happening, Kept, Macro, Rule, RuleRun
@@ -49,6 +51,10 @@ EVERYTHING = frozenset(fact.changed for fact in FACTS if fact.changed)
 MOST_AT_ONCE = 1000
 # A rule about closed tickets that could not run catches up this far.
 _CATCHES_UP = timedelta(days=1)
+# `Ticket.waiting_since` in SQL.
+_WAITING_SINCE = RawSQL(
+    "CASE WHEN cardinality(waits) %% 2 = 1 THEN waits[cardinality(waits)] END", (), output_field=DateTimeField()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +165,7 @@ def _act(ticket: Ticket, actor: Actor, actions: Mapping[str, Any], agent: Agent 
             raise Invalid([Fault(ErrorCode.TICKET_ACTION_VALUE, params={"name": ACTIONS["reply"].label})])
         done.left_out = _send(ticket, actor, reply, agent)
     if values:
-        done.columns = edit(ticket, actor, **values)[1]
+        done.columns = edit(ticket, actor, author=agent, **values)[1]
     if text := actions.get("comment"):
         login = agent.login if agent else ""
         comment_on(ticket, actor, agent_login=login, text=text, text_type=Message.BodyType.PLAIN)
@@ -197,10 +203,19 @@ def values_of(actions: Mapping[str, Any], ticket: Ticket, agent: Agent | None) -
     return values
 
 
-def use_macro(ticket: Ticket, macro: Macro, actor: Actor, agent: Agent | None) -> None:
-    """Do the actions of a macro in one transaction. Raise Invalid if one is impossible, or it is for other tickets."""
+def use_macro(
+    ticket: Ticket, macro: Macro, actor: Actor, agent: Agent | None, *, unless_after: int | None = None
+) -> bool:
+    """Do the actions of a macro in one transaction. Raise Invalid if one is impossible, or it is for other tickets.
+
+    Return False, and do nothing, if this person has used it after the change `unless_after`: a button pressed twice.
+    """
     with transaction.atomic():
         ticket = lock_ticket(ticket)
+        if unless_after is not None:
+            since = TicketChange.objects.filter(ticket=ticket, pk__gt=unless_after, action="macro")
+            if since.filter(changes__macro=[None, macro.name], **actor_columns(actor)).exists():
+                return False
         if macro not in offered_macros(ticket, agent):
             raise Invalid([Fault(ErrorCode.MACRO_NOT_FOUND, "macro_id")])
         status_id = ticket.status_id
@@ -215,6 +230,7 @@ def use_macro(ticket: Ticket, macro: Macro, actor: Actor, agent: Agent | None) -
             Happening.REPLIED: "reply" in macro.actions,
         }
         after_change(ticket, *(each for each, has_happened in happenings.items() if has_happened), changed=columns)
+    return True
 
 
 class Tried(NamedTuple):
@@ -243,9 +259,15 @@ def try_actions(ticket: Ticket, name: str, actions: Mapping[str, Any], agent: Ag
 
 
 def use_macro_of(
-    ticket: Ticket, actor: Actor, faults: Sequence[Fault] = (), *, macro_id: int | None = None, agent_login: str = ""
-) -> None:
-    """Use the macro with this id, by the active agent with this login."""
+    ticket: Ticket,
+    actor: Actor,
+    faults: Sequence[Fault] = (),
+    *,
+    macro_id: int | None = None,
+    agent_login: str = "",
+    unless_after: int | None = None,
+) -> bool:
+    """Use the macro with this id, by the active agent with this login, as `use_macro` says."""
     faults = list(faults)
     agent = active_agent(agent_login, faults)
     macro = Macro.objects.filter(pk=macro_id, is_active=True).first() if macro_id else None
@@ -253,7 +275,7 @@ def use_macro_of(
         faults.append(Fault(ErrorCode.MACRO_NOT_FOUND, "macro_id"))
     if faults or macro is None:
         raise Invalid(faults)
-    use_macro(ticket, macro, actor, agent)
+    return use_macro(ticket, macro, actor, agent, unless_after=unless_after)
 
 
 def offered_macros(ticket: Ticket, agent: Agent | None) -> list[Macro]:
@@ -303,7 +325,10 @@ def due_tickets(each: ReadyRule, now: datetime) -> "QuerySet[Ticket]":
     """Return the tickets whose time has come and for which the rule has not run since, the first ones first."""
     rule = each.rule
     delay, anchor = timedelta(minutes=rule.after_minutes or 0), rule.anchor
-    tickets = Ticket.objects.filter(**{f"{anchor}__lte": now - delay, f"{anchor}__gt": rule.since - delay})
+    tickets = Ticket.objects.all()
+    if anchor == Anchor.WAITING:
+        tickets = tickets.annotate(**{anchor: _WAITING_SINCE})
+    tickets = tickets.filter(**{f"{anchor}__lte": now - delay, f"{anchor}__gt": rule.since - delay})
     if anchor == Anchor.CLOSED:
         oldest = now - delay - _CATCHES_UP
         tickets = tickets.filter(closed_at__gt=oldest, updated_at__gt=oldest)

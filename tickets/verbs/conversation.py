@@ -17,6 +17,7 @@ from callcentre.core.errors import ErrorCode, Fault, Invalid
 from tickets import events
 from tickets.addresses import check_addresses
 from tickets.mail_ids import new_header_id
+from tickets.models.agent_preferences import NoticeKind
 from tickets.models.dispatch import Dispatch
 from tickets.models.file import StoredFile
 from tickets.models.message import Message
@@ -32,6 +33,7 @@ from tickets.verbs.due_times import (
     set_columns,
     status_of_kind,
 )
+from tickets.verbs.notices import logins_in, notify
 from tickets.verbs.ticket_row import lock_ticket, save_ticket
 
 
@@ -98,6 +100,8 @@ def reply_to(
         events.agent_responded(ticket, agent_login, message_id=message.pk)
         if system_comment:
             events.ticket_updated(ticket)
+        key = f"reply-{message.pk}"
+        notify(ticket, None, key, actor, author=agent, to_followers=NoticeKind.FOLLOWED)
     return message
 
 
@@ -154,6 +158,8 @@ def comment_on(
         if is_answer:
             end_target(ticket, actor, "comment", now)
         events.ticket_commented(ticket, agent_login, message_id=message.pk)
+        key, logins = f"comment-{message.pk}", logins_in(kept, text_type)
+        notify(ticket, None, key, actor, author=agent, to_followers=NoticeKind.FOLLOWED, logins=logins)
     return message
 
 

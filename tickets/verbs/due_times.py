@@ -233,6 +233,8 @@ def change_status(
         columns |= {"closed_at": now, "closed_by": ticket.agent}
     elif not status.meaning.is_over and ticket.closed_at is not None:
         columns |= {"closed_at": None, "closed_by": None}
+    if ticket.postponed_until:
+        columns["postponed_until"] = None
     return columns, status_comment(ticket.full_status_name, full_name(status, substatus))
 
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 from callcentre.core.actor import Actor
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from tickets import events
+from tickets.models.agent_preferences import NoticeKind, TicketDraft
 from tickets.models.automation import Happening
 from tickets.models.customer import Customer
 from tickets.models.message import Message
@@ -25,6 +26,7 @@ from tickets.verbs.due_times import (
     status_of_kind,
     unanswered_since,
 )
+from tickets.verbs.notices import move_followers, notify
 from tickets.verbs.ticket_row import add_system_comment, lock_merges, lock_ticket, log_ticket, save_ticket
 
 
@@ -95,6 +97,9 @@ def merge_tickets(source: Ticket, target: Ticket, actor: Actor) -> None:
         keep_authors(source)
         source.messages.update(ticket=target)
         source.merged.update(merged_into=target)
+        move_followers(source, target)
+        written = TicketDraft.objects.filter(ticket=target).values("user")
+        source.drafts.exclude(user__in=written).update(ticket=target)
         responded = {ticket: {"first_agent_responded_at": first_response(ticket)} for ticket in (source, target)}
         owed = set_columns(target, {**responded[target], "awaiting_since": awaited_after_merge(source, target)})
         status = status_of_kind(Kind.MERGED)
@@ -108,6 +113,7 @@ def merge_tickets(source: Ticket, target: Ticket, actor: Actor) -> None:
         save_ticket(target, owed, now)
         log_ticket(source, actor, "merge", {"merged_into": [None, target.pk]})
         log_ticket(target, actor, "merge", {"merged": [None, source.pk]})
+        notify(target, None, f"change-{source.pk}-{target.pk}", actor, to_followers=NoticeKind.FOLLOWED)
         events.ticket_updated(source)
         events.ticket_updated(target)
 
@@ -135,6 +141,7 @@ def split_ticket(ticket: Ticket, actor: Actor, messages: Sequence[int], subject:
             type=ticket.type,
             priority=ticket.priority,
             status=status_of_kind(Kind.NEW),
+            team=ticket.team,
             agent=ticket.agent,
             **origin_of(moved, ticket),
             created_at=moved[0].created_at,
@@ -152,6 +159,7 @@ def split_ticket(ticket: Ticket, actor: Actor, messages: Sequence[int], subject:
         log_ticket(ticket, actor, "split", {"split": [None, other.pk], **changes})
         log_ticket(other, actor, "create", {"split_from": [None, ticket.pk]})
         events.ticket_created(other)
+        notify(other, NoticeKind.ASSIGNED, f"opened-{other.pk}", actor)
         after_change(other, Happening.OPENED, changed=EVERYTHING)
         events.ticket_updated(ticket)
     return other

@@ -15,6 +15,7 @@ from django.utils import timezone
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Fault, Invalid, check_lines
 from tickets import events
+from tickets.models.agent_preferences import NoticeKind
 from tickets.models.automation import Happening
 from tickets.models.message import Message
 from tickets.models.rules import check_body, cleaned
@@ -23,6 +24,7 @@ from tickets.verbs import conversation
 from tickets.verbs.automation import after_message
 from tickets.verbs.conversation import check_date, write
 from tickets.verbs.due_times import Kind, change_status, status_of_kind
+from tickets.verbs.notices import notify
 from tickets.verbs.ticket_row import lock_ticket
 
 P = ParamSpec("P")
@@ -107,5 +109,7 @@ def receive_message(
             if system_comment:
                 events.ticket_updated(ticket)
             if not is_automatic:
+                answered = NoticeKind.ANSWERED
+                notify(ticket, answered, f"mail-{message.pk}", actor, to_followers=answered)
                 after_message(message, Happening.RECEIVED)
             return message

@@ -13,10 +13,12 @@ from callcentre.core.actor import SYSTEM
 from callcentre.core.advisory_locks import try_lock
 from callcentre.core.errors import Conflict
 from tickets import events
+from tickets.models.agent_preferences import NoticeKind
 from tickets.models.automation import AutomationState
 from tickets.models.service_level import LEVELS, SOON, DeadlineNotice
 from tickets.models.ticket import RESPONSE_IS_OWED, Ticket
 from tickets.verbs.due_times import due_times, level_of
+from tickets.verbs.notices import notify
 from tickets.verbs.ticket_row import lock_ticket, log_ticket
 
 _BATCH = 1000
@@ -110,6 +112,9 @@ def _tell(pk: int, column: str, span: tuple[datetime, datetime], *, is_missed: b
         ticket=ticket, deadline=column, is_missed=is_missed, defaults={"due_at": due_at}
     )
     name = DEADLINES[column][0]
-    log_ticket(ticket, SYSTEM, "deadline", {"missed" if is_missed else "soon": [None, name]})
+    word = "missed" if is_missed else "soon"
+    log_ticket(ticket, SYSTEM, "deadline", {word: [None, name]})
     tell = events.deadline_missed if is_missed else events.deadline_soon
     tell(ticket, deadline=name, due_at=due_at)
+    key = f"{word}-{ticket.pk}-{name}-{due_at:%Y%m%d%H%M%S}"
+    notify(ticket, NoticeKind.DEADLINE, key, to_followers=NoticeKind.DEADLINE)

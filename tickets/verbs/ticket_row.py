@@ -49,7 +49,7 @@ def mark_stored(instance: Model, pk: int) -> None:
 
 
 _MERGES = 7_311
-_JOINED = ("status", "substatus", "queue", "category", "type", "agent", "customer")
+_JOINED = ("status", "substatus", "queue", "category", "type", "team", "agent", "customer")
 
 
 def lock_ticket(ticket: Ticket) -> Ticket:
@@ -76,8 +76,11 @@ def save_ticket(ticket: Ticket, columns: Mapping[str, Any], now: datetime) -> No
     ticket.save(update_fields=[*columns, "updated_at"])
 
 
-def log_ticket(ticket: Ticket, actor: Actor, action: str, changes: Mapping[str, Any]) -> None:
-    TicketChange.objects.create(ticket_id=ticket.pk, action=action, changes=changes, **change_columns(actor))
+def log_ticket(ticket: Ticket, actor: Actor, action: str, changes: Mapping[str, Any]) -> int:
+    """Write an entry of the history, and return its id."""
+    entry = TicketChange(ticket_id=ticket.pk, action=action, changes=changes, **change_columns(actor))
+    entry.save(force_insert=True)
+    return entry.pk
 
 
 def add_system_comment(ticket: Ticket, text: str, now: datetime) -> None:

@@ -14,6 +14,7 @@ from callcentre.core.errors import ErrorCode, Fault, Invalid, check_lines
 from tickets import events
 from tickets.addresses import read_sender
 from tickets.models import custom_field, rules
+from tickets.models.agent_preferences import NoticeKind
 from tickets.models.automation import Happening
 from tickets.models.custom_field import CustomField
 from tickets.models.file import StoredFile
@@ -23,7 +24,8 @@ from tickets.models.ticket_queue import TicketQueue
 from tickets.verbs.attachments import attach, lock_unused_files
 from tickets.verbs.automation import EVERYTHING, after_change
 from tickets.verbs.due_times import Kind, after_status, set_columns, status_of_kind
-from tickets.verbs.edits import edit
+from tickets.verbs.edits import edit, offer_to_team
+from tickets.verbs.notices import notify
 from tickets.verbs.ticket_row import RowInsert, lock_ticket, log_ticket, mark_stored, save_ticket
 from tickets.verbs.unknown_customers import customer_of_sender
 
@@ -64,10 +66,10 @@ def open_ticket(
 ) -> Message:
     """Open a ticket with its first message, from the customer or entered by an agent. Return the message. Send no mail.
 
-    `chosen` is agent_login, customer_id, queue_id, category_id, type_id, status_id, substatus_id. A caller that has
-    read the queue gives it as `queue` instead. Defaults are the first active queue, the first status of new tickets,
-    and the customer with the sender's address; with `may_create_customer` that may be a new one, if the settings say
-    so.
+    `chosen` is agent_login, customer_id, queue_id, category_id, type_id, team_id, status_id, substatus_id. A caller
+    that has read the queue gives it as `queue` instead. Defaults are the first active queue, its team, the first status
+    of new tickets, and the customer with the sender's address; with `may_create_customer` that may be a new one, if the
+    settings say so.
     """
     faults = list(faults)
     kept, quoted = rules.cleaned(body, body_type), rules.cleaned(quoted, body_type)
@@ -108,6 +110,8 @@ def open_ticket(
         _add(ticket, message, actor)
         if files:
             attach(message, files)
+        offer_to_team(ticket)
+        notify(ticket, NoticeKind.ASSIGNED, f"opened-{ticket.pk}", actor)
         if not is_automatic:
             after_change(ticket, Happening.OPENED, changed=EVERYTHING)
     return message
@@ -131,6 +135,8 @@ def open_unwritten_ticket(
         ticket.save(force_insert=True)
         log_ticket(ticket, actor, "create", {})
         events.ticket_created(ticket)
+        offer_to_team(ticket)
+        notify(ticket, NoticeKind.ASSIGNED, f"opened-{ticket.pk}", actor)
         after_change(ticket, Happening.OPENED, changed=EVERYTHING)
     return ticket
 
@@ -187,6 +193,7 @@ def _new_ticket(
         priority=PRIORITIES.get(priority, Priority.NORMAL),
         status=status,
         substatus=choice.substatus,
+        team=choice.team if "team_id" in chosen else queue.active_team,
         agent=choice.agent,
         customer=customer,
         sender=sender,

@@ -1,4 +1,4 @@
-// The bar of an agent's pages: calls, offered records, chats and tickets that want the agent. It is the only poll of these
+// The bar of an agent's pages: calls, offered records, chats and notices of tickets that want the agent. It is the only poll of these
 // pages, the desk's included. Of several tabs one asks and tells the others; sounds and notifications come once.
 "use strict";
 
@@ -146,13 +146,15 @@ document.addEventListener("DOMContentLoaded", () => {
         hidden.remove((key) => !lines.some((line) => line.dataset.key === key));
         for (const line of lines) {
             const { key } = line.dataset;
-            // The page of the ticket itself needs no word that it was assigned.
-            if (key.startsWith("ticket-") && line.querySelector("a")?.pathname === location.pathname) hidden.add(key);
-            if (hidden.has(key)) line.remove();
+            // The page of the ticket itself, while it is seen, needs no word of what happens in it.
+            const isHere = key.startsWith("ticket-") && line.querySelector("a")?.pathname === location.pathname;
+            if (hidden.has(key) || (isHere && !document.hidden)) line.remove();
         }
+        if (fresh.querySelectorAll("li[data-key^=ticket-]").length < 2) fresh.querySelector(".in-all")?.remove();
         const rest = [...fresh.querySelectorAll("li[data-sound]")].slice(SHOWN);
         for (const line of rest) line.remove();
-        if (!rest.length) fresh.querySelector("[data-key=more]")?.remove();
+        if (!rest.length) fresh.querySelector(".in-more")?.remove();
+        fresh.querySelector("[data-key=more]:not(:has(a))")?.remove();
         window.updateInPlace(list, fresh);
         bar.hidden = !list.querySelector("li") && away.hidden;
         hear();
@@ -235,7 +237,7 @@ document.addEventListener("DOMContentLoaded", () => {
         } catch { /* the service is away */ }
         trouble.textContent = said.join(" ");
         trouble.hidden = !said.length;
-        const link = form.closest("li")?.querySelector("a");
+        const link = form.closest("li[data-sound]:not([data-stays])")?.querySelector("a");
         if (said.length || !link) ask();
         else go(link.href);
     });

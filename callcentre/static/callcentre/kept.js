@@ -5,4 +5,5 @@ window.kept = (key) => ({
     key,
     read: () => { try { return JSON.parse(localStorage.getItem(key)); } catch { return null; } },
     write: (value) => { try { localStorage.setItem(key, JSON.stringify(value)); } catch { /* this browser stores nothing */ } },
+    forget: () => { try { localStorage.removeItem(key); } catch { /* this browser stores nothing */ } },
 });

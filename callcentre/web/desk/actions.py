@@ -35,6 +35,7 @@ from telephony.verbs.agents import close_message, edit_agent
 from telephony.verbs.topics import set_topic
 from tickets.admin.chat_page import AnswerForm
 from tickets.verbs.chats import assign_chat, close_chat, write_in_chat
+from tickets.verbs.notices import close_notices
 
 Kind = CallCommand.Kind
 
@@ -177,6 +178,12 @@ def close(desk: Situation, form: QueryDict) -> None:
     close_message(desk.agent, integer_of(form.get("message", "")) or 0)
 
 
+def close_notice(desk: Situation, form: QueryDict) -> None:
+    """Close a notice, and the earlier ones of its ticket."""
+    pk = integer_of(form.get("notice", "")) or 0
+    close_notices(desk.agent, pk__lte=pk, ticket__notices=pk)
+
+
 def write(desk: Situation, form: QueryDict) -> None:
     chat = chat_or_404(desk.agent, form.get("chat", ""))
     answer = AnswerForm(form)
@@ -223,6 +230,9 @@ ACTIONS: Mapping[str, Callable[[Situation, QueryDict], object]] = {
     "topic": give_topic,
     "result": result,
     "close-message": close,
+    "close-notice": close_notice,
+    # All that the page has shown.
+    "close-notices": lambda desk, form: close_notices(desk.agent, pk__lte=integer_of(form.get("notice", "")) or 0),
     "accept": accept,
     "skip": skip,
     "write": write,

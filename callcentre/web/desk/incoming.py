@@ -1,10 +1,10 @@
-"""The bar on every page of an agent: the call, the offered record, chats and assigned tickets that want the agent.
+"""The bar on every page of an agent: the call, the offered record, chats and notices of tickets that want the agent.
 
 Its facts are a part of the desk's poll. Other pages ask for this part alone (incoming.js).
 """
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,29 +21,29 @@ from telephony.current_states import LOGGED_OUT
 from telephony.models import AgentLine, AgentMessage, Connection, ConnectionTopic, ScreenPop, Supervision
 from telephony.models.agent_intervals import StateKind
 from telephony.verbs import screen_pops
+from tickets.models import Ticket
+from tickets.models.notice import heading_of
 
 # Sounds of the bar: a call rings until it is answered, other things are heard once.
 RING, CHIME = "ring", "chime"
 # The most chats and tickets that are sent. The page shows the newest that the person has not hidden.
 MOST = 10
-# A ticket that another person assigned is shown for this time; only the agent's last changed tickets are looked at.
-ASSIGNED_FOR = timedelta(hours=8)
-MOST_READ = 20
 # The moment of a screen pop, and the agent's state in the call.
 _MOMENTS = ((ScreenPop.Moment.RING, StateKind.RINGING), (ScreenPop.Moment.ANSWER, StateKind.TALKING))
-_ASSIGNED = """
-SELECT given.id, given.at, ticket.id, ticket.subject
-FROM (
-  SELECT id, subject FROM tickets_ticket
-  WHERE agent_id = %(agent)s AND closed_at IS NULL AND updated_at > %(since)s
-  ORDER BY updated_at DESC, id DESC LIMIT %(most)s
-) ticket
-CROSS JOIN LATERAL (
-  SELECT id, at, actor_kind, actor_id FROM tickets_ticketchange
-  WHERE ticket_id = ticket.id AND (action = 'create' OR changes ? 'agent') ORDER BY id DESC LIMIT 1
-) given
-WHERE given.at > %(since)s AND (given.actor_kind, given.actor_id) IS DISTINCT FROM ('user', %(user)s)
-ORDER BY given.id DESC LIMIT %(shown)s
+# The newest open notice of each ticket. What concerns the assignee is no news once the ticket is closed or given away;
+# followers are told of due times, too.
+_NOTICES = """
+SELECT * FROM (
+  SELECT DISTINCT ON (n.ticket_id) n.id, n.kind, n.key, n.actor_name, n.created_at, t.id AS ticket, t.subject
+  FROM tickets_notice n JOIN tickets_ticket t ON t.id = n.ticket_id
+  WHERE n.agent_id = %(agent)s AND n.closed_at IS NULL AND (
+    n.kind NOT IN ('assigned', 'deadline', 'woken') OR (t.closed_at IS NULL AND (t.agent_id = n.agent_id OR (
+      n.kind = 'deadline'
+      AND EXISTS (SELECT FROM tickets_ticketfollower f WHERE f.ticket_id = t.id AND f.agent_id = n.agent_id)
+    )))
+  ){inside}
+  ORDER BY n.ticket_id, n.id DESC
+) notice ORDER BY id DESC LIMIT %(most)s
 """
 
 
@@ -84,8 +84,7 @@ def incoming_facts(desk: Situation) -> Any:
         for chat in desk.chats
         if (not is_away if chat["is_waiting"] else chat["is_clients"])
     ]
-    values = {"agent": desk.agent.pk, "user": user_of(desk.request).pk, "since": desk.now - ASSIGNED_FOR}
-    tickets = rows_of(_ASSIGNED, {**values, "most": MOST_READ, "shown": MOST})
+    tickets = _notices(desk)
     sent = AgentMessage.objects.filter(agent=desk.agent, closed_at=None)
     return (
         (call.connection.pk, call.state, call.connection.state) if call else None,
@@ -98,6 +97,13 @@ def incoming_facts(desk: Situation) -> Any:
         _pops(desk),
         (desk.note, desk.is_consulted) if call else None,
     )
+
+
+def _notices(desk: Situation) -> list[tuple[Any, ...]]:
+    """Return the newest open notices of the agent, of tickets within the present scope."""
+    scope = user_of(desk.request).scope
+    values = {"agent": desk.agent.pk, "most": MOST, **scope.by_column}
+    return rows_of(_NOTICES.format(inside=scope.sql(Ticket, "t")), values)
 
 
 def _supervisors(call: Call) -> list[tuple[int, str, str, datetime | None]]:
@@ -127,15 +133,18 @@ def incoming_context(desk: Situation, facts: Any) -> dict[str, Any]:
     sound = "" if is_busy else CHIME
     wanted = {pk for pk, _is_waiting in chats}
     items = [_chat(chat, sound) for chat in desk.chats if chat["pk"] in wanted]
-    may_open = may_see(desk.request.user, "tickets", "ticket")
-    items += [_ticket(*row, sound=sound, may_open=may_open) for row in tickets]
+    if not may_see(desk.request.user, "tickets", "ticket"):
+        tickets = []
+    items += [_notice(row, sound) for row in tickets]
     items.sort(key=lambda item: item.since or desk.now, reverse=True)
     first = [_call(desk, desk.present_call)] if call and desk.present_call else []
     first += [_offer(desk)] if offer else []
     first += [_supervisor(*row) for row in supervisors]
     first += [_message(*row) for row in sent]
     first += [_pop(*pop) for pop in pops]
-    return {"items": [*first, *items[:MOST]]}
+    # Notices that have come since stay.
+    newest = tickets[0][0] if len(tickets) > 1 else None
+    return {"items": [*first, *items[:MOST]], "newest": newest}
 
 
 def _pop(key: str, name: str, url: str) -> Item:
@@ -265,13 +274,20 @@ def _chat(chat: dict[str, Any], sound: str) -> Item:
     )
 
 
-def _ticket(change: int, at: datetime, pk: int, subject: str, *, sound: str, may_open: bool) -> Item:
+def _notice(row: tuple[Any, ...], sound: str) -> Item:
+    notice, kind, key, who, at, pk, subject = row
     return Item(
-        key=f"ticket-{pk}-{change}",
+        key=f"ticket-{pk}-{notice}",
         icon="confirmation_number",
-        heading=_now("Assigned to you: %(ticket)s") % {"ticket": f"#{pk} {subject}"},
+        heading=heading_of(kind, key, f"#{pk} {subject}"),
+        about=[who] if who else [],
         since=at,
         sound=sound,
-        url=reverse("admin:tickets_ticket_change", args=[pk]) if may_open else "",
+        action="close-notice",
+        action_label=_now("Close"),
+        name="notice",
+        value=notice,
+        url=reverse("admin:tickets_ticket_change", args=[pk]),
         url_label=_now("Open the ticket"),
+        stays=True,
     )

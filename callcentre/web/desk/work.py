@@ -75,6 +75,7 @@ def tickets_context(desk: Situation, facts: Any) -> dict[str, Any]:
         "is_more": len(rows) == READ,
         "due_count": sum(row.is_due for row in rows),
         "unread_count": sum(row.is_unread for row in rows),
+        "may_take": desk.request.user.has_perm("tickets.change_ticket"),
         "may_open": may_see(desk.request.user, "tickets", "ticket"),
     }
 

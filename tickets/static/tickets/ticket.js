@@ -1,4 +1,4 @@
-// The page of a ticket: frames as high as their content, drafts kept in this browser, and the other people there.
+// The page of a ticket: frames as high as their content, drafts that are kept, and the other people there.
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -7,6 +7,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const facts = page.dataset;
     const composer = document.getElementById("composer");
     const field = document.getElementById("id_m-body");
+    const form = (values) => { const data = new FormData(); for (const [name, value] of Object.entries(values)) data.set(name, value); return data; };
     const editor = () => (field && window.Jodit && Object.values(Jodit.instances).find((one) => one.element === field)) || null;
     const plain = (markup) => new DOMParser().parseFromString(markup.replace(/<(br|\/p|\/div|\/li)[^>]*>/gi, "$&\n"), "text/html").body.textContent;
 
@@ -64,15 +65,37 @@ document.addEventListener("DOMContentLoaded", () => {
     } catch { /* this browser stores nothing */ }
 
     if (composer) {
-        const key = `callcentre.ticket.${facts.user}.${facts.ticket}`;
-        const remember = () => {
-            try {
-                const text = field.value;
-                if (text.replace(/<[^>]*>|&nbsp;|\s/g, "")) localStorage.setItem(key, JSON.stringify({text, html: !!editor(), kind: kindOf()}));
-                else localStorage.removeItem(key);
-            } catch { /* this browser stores nothing */ }
+        // The service keeps the draft; until it has answered, and while it does not, this browser does, together with
+        // the version at the service. If that is another one by now, the text was sent, or goes on, elsewhere.
+        const mine = window.kept(`callcentre.ticket.${facts.user}.${facts.ticket}`);
+        const stored = JSON.parse(document.getElementById("draft").textContent);
+        let version = stored ? stored.at : "";
+        const draftOf = () => {
+            const text = field.value.replace(/<[^>]*>|&nbsp;|\s/g, "") ? field.value : "";
+            return {text, html: editor() ? "1" : "", kind: kindOf()};
         };
-        const forget = () => { try { localStorage.removeItem(key); } catch { /* this browser stores nothing */ } };
+        let waits = 0;
+        const send = async () => {
+            waits = 0;
+            const draft = draftOf();
+            try {
+                const answer = await window.poll.fetch(facts.draft, {method: "POST", body: form(draft), headers: {"X-CSRFToken": facts.token}, isMarked: false});
+                if (!answer.ok) return;
+                version = await answer.text();
+                if (draftOf().text === draft.text) mine.forget();
+                else mine.write({...draftOf(), version});
+            } catch { /* this browser keeps it */ }
+        };
+        const remember = () => {
+            mine.write({...draftOf(), version});
+            clearTimeout(waits);
+            waits = setTimeout(send, 1500);
+        };
+        addEventListener("pagehide", () => {
+            if (!waits || composer.dataset.sent) return;
+            // The next page may be made before the service has the text: for some seconds this browser's counts, too.
+            if (navigator.sendBeacon(facts.draft, form({...draftOf(), csrfmiddlewaretoken: facts.token}))) mine.write({...draftOf(), version, leftAt: Date.now()});
+        });
         const kindOf = () => (composer.querySelector("input[name=m-kind]:checked") || {}).value;
         const put = (text, isHTML) => {
             const open = editor();
@@ -92,14 +115,17 @@ document.addEventListener("DOMContentLoaded", () => {
         // A draft is kept until the text was sent.
         const address = new URL(location.href);
         if (address.searchParams.get("done") === "write") {
-            forget();
+            mine.forget();
             address.searchParams.delete("done");
             history.replaceState(null, "", address);
         }
         if (!field.value.replace(/<[^>]*>|\s/g, "")) {
             try {
-                const draft = JSON.parse(localStorage.getItem(key) || "null");
-                if (draft) {
+                const own = mine.read();
+                const isCurrent = own && own.version === version && !(Date.now() - own.leftAt > 10_000);
+                if (!isCurrent) mine.forget();
+                const draft = isCurrent ? own : stored;
+                if (draft && draft.text) {
                     put(draft.text, draft.html);
                     const kind = composer.querySelector(`input[name=m-kind][value="${draft.kind}"]`);
                     if (kind) kind.checked = true;
@@ -110,7 +136,7 @@ document.addEventListener("DOMContentLoaded", () => {
                     discard.type = "button";
                     discard.className = "tk-button";
                     discard.textContent = facts.discard;
-                    discard.addEventListener("click", () => { put("", true); forget(); notice.remove(); });
+                    discard.addEventListener("click", () => { put("", true); mine.forget(); send(); notice.remove(); });
                     notice.append(discard);
                     composer.prepend(notice);
                 }
@@ -130,6 +156,7 @@ document.addEventListener("DOMContentLoaded", () => {
         composer.addEventListener("submit", (event) => {
             if (composer.dataset.sent) { event.preventDefault(); return; }
             composer.dataset.sent = "1";
+            clearTimeout(waits);
             setTimeout(() => { for (const button of composer.querySelectorAll("button")) button.disabled = true; });
         });
         addEventListener("pageshow", () => {
@@ -147,7 +174,6 @@ document.addEventListener("DOMContentLoaded", () => {
     // While the page is visible, it asks for the other people there and for news.
     const [visitors, news, away] = [".tk-presence", ".tk-news", ".tk-offline"].map((name) => page.querySelector(name));
     const say = (line, text) => { if (line.textContent !== text) line.textContent = text; line.hidden = !text; };
-    const form = (values) => { const data = new FormData(); for (const [name, value] of Object.entries(values)) data.set(name, value); return data; };
     const ask = async () => {
         try {
             const isWriting = Boolean(page.isWriting && page.isWriting());
