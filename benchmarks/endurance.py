@@ -21,7 +21,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import ROOT, Service, Table, service
+from benchmarks.harness import ROOT, Service, Table, manage, service
 from benchmarks.launch import pss
 from campaigns.dialling.ownership import LOCK_SPACE
 
@@ -235,6 +235,7 @@ def measure(table: Table, agents: int, minutes: float) -> bool:
         _stop(connection)
         table.add_time("takeover of the campaigns of a dialler that is killed", seconds, 3)
         faults = {what: _one(connection, statement) for what, statement in _FAULTS.items()}
+        manage(running.environment, "verify")
         for row in connection.execute(_OUTCOMES).fetchall():
             print("{}, {}, {}: {} attempts of {} records".format(*row), file=sys.stderr)
         for what, count in faults.items():

@@ -289,6 +289,7 @@ class Trial:
         with suppress(RuntimeError):
             wait_for(lambda: {state for state, _ in self.rows(_RECORDINGS)} == {"ready"}, 180, "recordings", step=1)
         wrong += [f"{count} recordings are {state}" for state, count in self.rows(_RECORDINGS) if state != "ready"]
+        manage(self.running.environment, "verify")
         kept = {file for (file,) in self.rows(_FILES)}
         wrong += [f"recording {file} is gone" for file in files - kept]
         root = Path(self.running.environment["CALLCENTRE_VAR"])
