@@ -5,8 +5,6 @@ import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import django.utils.timezone
-from django.apps import apps as present
-from django.contrib.auth.management import create_permissions
 from django.contrib.postgres.operations import TrigramExtension, UnaccentExtension
 from django.db import migrations, models
 from pathlib import Path
@@ -17,9 +15,6 @@ SQL = Path(__file__).with_suffix(".sql").read_text()
 
 
 def deliver_roles(apps, schema_editor):
-    """Deliver the roles as groups. Permissions are usually written after all migrations, so they are written here first."""
-    for config in present.get_app_configs():
-        create_permissions(config, verbosity=0)
     deliver(apps, NAMES)
 
 
