@@ -42,9 +42,11 @@ screenshots: .venv/developing
 messages: .venv/developing
 	$(PYTHON) .ci/messages.py
 
-# One lock for the service, and one for the developers' tools. Packages in both have the same version.
+# One lock for the service, one for what it needs with S3, and one for the developers' tools. Packages have the same
+# version in all.
 lock: .venv/developing
 	$(COMPILE) pyproject.toml -o requirements.lock
+	$(COMPILE) pyproject.toml --extra s3 --constraint requirements.lock -o requirements-s3.lock
 	$(COMPILE) --group dev --constraint requirements.lock -o requirements-dev.lock
 
 # Made again when the lock changes, and when its Python is missing or belongs to another machine.
