@@ -52,12 +52,12 @@ class Interpreter:
                     return None
             read = _READERS.get(content["type"])
             event = read(content) if read else None
+            # A sound that has ended because its channel is about to end, which is reported next.
+            is_cut_off = isinstance(event, base.Played) and event.is_failed and event.channel_id in self._leaving
+            return None if event is None or is_cut_off or not self.is_new(event) else event
         except (ValueError, KeyError, TypeError, AttributeError):
             logger.warning("a message of Asterisk was not understood", extra={"message_begins": repr(message[:200])})
             return None
-        # A sound that has ended because its channel is about to end, which is reported next.
-        is_cut_off = isinstance(event, base.Played) and event.is_failed and event.channel_id in self._leaving
-        return None if event is None or is_cut_off or not self.is_new(event) else event
 
     def is_new(self, event: base.Event) -> bool:
         match event:
