@@ -8,7 +8,7 @@ COMPILE = $(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 
 # The service and the tests run dozens of processes. Compiled modules are kept, so that only the first one compiles them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test slow trials check bench messages screenshots lock unusable
+.PHONY: run test slow trials check release bench messages screenshots lock unusable
 
 run: .venv/installed
 	$(LAUNCH) -m callcentre.supervisor
@@ -31,6 +31,10 @@ check: .venv/developing
 	$(PYTHON) .ci/plain_english.py
 	$(PYTHON) -c 'from importlinter.cli import lint_imports_command as lint; lint()'
 	$(STORES) -- sh .ci/check-service
+
+# What a release adds to its tag: see docs/contributing.md.
+release: .venv/developing
+	sh .ci/release
 
 bench: .venv/installed
 	$(STORES) --durable -- $(PYTHON) -m benchmarks
