@@ -58,6 +58,9 @@ def imported(path: Path) -> Iterator[str]:
             yield node.module.partition(".")[0]
 
 
+OTHER_LOCKS = ("requirements-dev.lock", "requirements-s3.lock")
+
+
 @pytest.mark.slow("starts processes")
 def test_the_service_imports_only_packages_of_its_own_lock():
     distributions, locked = packages_distributions(), pins("requirements.lock")
@@ -76,8 +79,8 @@ def test_the_service_imports_only_packages_of_its_own_lock():
     assert missing == set()
 
 
-def test_each_lock_has_its_packages_of_pyproject_and_those_of_both_have_one_version():
-    wants, runs, develops = project(), pins("requirements.lock"), pins("requirements-dev.lock")
+def test_each_lock_has_its_packages_of_pyproject_and_those_of_several_have_one_version():
+    wants, runs, develops, with_s3 = project(), *map(pins, ("requirements.lock", *OTHER_LOCKS))
     tools, both = wanted(wants["dependency-groups"]["dev"]), runs.keys() & develops.keys()
 
     assert wanted(wants["project"]["dependencies"]) <= runs.keys()
@@ -85,6 +88,8 @@ def test_each_lock_has_its_packages_of_pyproject_and_those_of_both_have_one_vers
     assert not tools & runs.keys()
     assert "django" in both
     assert {name for name in both if runs[name] != develops[name]} == set()
+    assert runs.items() | with_s3.items() == with_s3.items()
+    assert wanted(wants["project"]["optional-dependencies"]["s3"]) <= with_s3.keys() & develops.keys()
 
 
 def test_the_locks_name_no_host():
