@@ -39,7 +39,8 @@ PATIENCE_SECONDS = 12.0
 def programs(port: int) -> dict[str, list[str]]:
     """Return the arguments of Python for the fewest processes that make up the service.
 
-    The worker has threads for the 24 receivers of webhooks that may be slow, and as many for all else.
+    The worker has threads for the 24 receivers of webhooks that may be slow, and as many for all else. It reads
+    mailboxes once a minute, in place of a process that keeps connections to them.
     """
     commands = {
         "web": "-m granian --interface asginl --http 1 --no-ws --workers 1 --respawn-failed-workers --no-access-log"
@@ -49,7 +50,6 @@ def programs(port: int) -> dict[str, list[str]]:
         " -Q calls,mail,webhooks,default,reports -P threads -c 48",
         "listener": "manage.py listen_to_switch",
         "dialler": "manage.py run_dialer",
-        "mailboxes": "manage.py watch_mailboxes",
         "beat": "-m celery --quiet -A callcentre beat --pidfile=",
     }
     return {name: command.split() for name, command in commands.items()}
