@@ -13,13 +13,14 @@ unexport PYTHONDONTWRITEBYTECODE
 run: .venv/installed
 	$(LAUNCH) -m callcentre.supervisor
 
-# The quick tests.
+# The quick tests. CI runs more at once: one collection, one database.
+TIER = not slow
 test: .venv/developing
-	$(LAUNCH) -m pytest -n 3 --dist worksteal -m 'not slow'
+	$(LAUNCH) -m pytest -n 3 --dist worksteal -m '$(TIER)'
 
 # The slow tests of CI: with processes, Chromium, or all pages.
-slow: .venv/developing
-	$(LAUNCH) -m pytest -n 3 --dist worksteal -m 'slow and not trial'
+slow:
+	$(MAKE) test TIER='slow and not trial'
 
 # All tests. A release needs them green, and each in its tier.
 trials: .venv/developing
