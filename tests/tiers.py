@@ -43,8 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "walk(id, ...): CI runs these cases of a slow test, and `make trials` runs all")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[Any]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[Any]) -> Iterator[None]:
     for item in items:
         starts_process = _starts_process(item)
         by_hand = item.get_closest_marker("slow")
@@ -56,6 +56,9 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
         is_own = any(mark.name == "slow" for mark in item.function.__dict__.get("pytestmark", ()))
         item.user_properties.append(("marked", item.nodeid.partition("[" if is_own else "::")[0]))
         item.user_properties.append(("tier", "found" if starts_process else "marked" if by_hand else "quick"))
+    yield
+    # The quick ones last, so that all processes of a run end at the same time.
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 def _starts_process(item: Any) -> bool:
