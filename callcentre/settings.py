@@ -8,7 +8,18 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.celery_settings import *  # noqa: F403
-from callcentre.environment import VAR, database, env, env_bool, env_choice, env_int, env_list, env_url, env_zone, file_storage
+from callcentre.environment import (
+    VAR,
+    database,
+    env,
+    env_bool,
+    env_choice,
+    env_int,
+    env_list,
+    env_url,
+    env_zone,
+    file_storage,
+)
 from callcentre.monitoring import metrics  # noqa: F401  (before other modules create metrics)
 from callcentre.monitoring.logging import logging_config
 from callcentre.web.theme import THEME

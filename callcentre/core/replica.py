@@ -31,7 +31,8 @@ _rests_until = 0.0
 
 # `system_identifier` is that of the cluster: only a copy of this database serves.
 _PRIMARY = """
-SELECT pg_current_wal_lsn()::text, clock_timestamp(), system_identifier::text, current_database() FROM pg_control_system()
+SELECT pg_current_wal_lsn()::text, clock_timestamp(), system_identifier::text, current_database()
+FROM pg_control_system()
 """
 _REPLICA = """
 SELECT pg_is_in_recovery() AND (system_identifier::text, current_database()) = ('{system}', '{database}'),
@@ -63,7 +64,7 @@ def lag(ask_primary: Callable[[str], list[Any]] = query) -> Lag:
     # On a new connection: that of this thread may hang.
     state = query(_REPLICA.format(position=position, system=system, database=database.replace("'", "''")), REPLICA)
     ((is_replica, has_all, last_commit),) = state
-    if not is_replica or last_commit is None and not has_all:
+    if not is_replica or (last_commit is None and not has_all):
         raise NotReadyError("DATABASE_REPLICA_URL does not lead to a replica of the database.")
     as_of = now if has_all else min(last_commit, now)
     return Lag(as_of, (now - as_of).total_seconds())
@@ -113,4 +114,3 @@ def _on_replica() -> Iterator[None]:
         raise
     finally:
         connections[DEFAULT_DB_ALIAS] = primary
-

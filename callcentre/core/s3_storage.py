@@ -1,7 +1,7 @@
 """Files in a bucket of S3, for hosts that share no folder. The service alone reads them: the bucket is private.
 
-It behaves as Django's storage in a folder does: a name is taken once, a missing file is FileNotFoundError, a bucket that
-does not answer is StorageAway, and a file is read from any place on, without a copy of the whole.
+It behaves as Django's storage in a folder does: a name is taken once, and a missing file is FileNotFoundError. A bucket
+that does not answer is StorageAway. A file is read from any place on, without a copy of the whole.
 """
 
 import io

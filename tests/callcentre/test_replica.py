@@ -1,0 +1,93 @@
+"""Reads on a replica. benchmarks.machines has a real one; here the database is its own, and says that it is a replica."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection, connections
+from django.utils import timezone
+
+from callcentre.core import replica
+from callcentre.core.monitoring import NotReadyError
+from callcentre.core.replica import Lag, read
+from callcentre.core.replica import lag as measured
+from callcentre.core.statements import row_of
+
+pytestmark = pytest.mark.usefixtures("committed_db")
+
+
+@pytest.fixture
+def lag(settings, monkeypatch):
+    """Return a function that sets the lag of the replica: seconds, or an error."""
+    monkeypatch.setitem(settings.DATABASES, "replica", settings.DATABASES["default"])
+    monkeypatch.setitem(connections.settings, "replica", connections.settings["default"])
+    monkeypatch.setattr(replica, "_rests_until", 0)
+
+    def set_lag(found: Any) -> None:
+        def measure(*_args: Any) -> Lag:
+            if isinstance(found, Exception):
+                raise found
+            return Lag(timezone.now() - timedelta(seconds=found), found)
+
+        monkeypatch.setattr(replica, "lag", measure)
+
+    set_lag(0)
+    yield set_lag
+    connections["replica"].close()
+    del connections["replica"]
+
+
+def place(as_of: datetime) -> tuple[str, int]:
+    """Return the connection of the work, and the age of what it reads."""
+    return connection.alias, round((timezone.now() - as_of).total_seconds())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "asked", "found"),
+    [
+        (0, {}, ("replica", 0)),
+        (20, {}, ("replica", 20)),
+        (31, {}, ("default", 0)),
+        (0, {"is_exact": True}, ("replica", 0)),
+        (1, {"is_exact": True}, ("default", 0)),
+        (5, {"since": 10}, ("replica", 5)),
+        (15, {"since": 10}, ("default", 0)),
+        (OperationalError("refused"), {}, ("default", 0)),
+    ],
+)
+def test_the_replica_is_read_if_it_is_fresh_enough(lag, seconds, asked, found):
+    lag(seconds)
+    if "since" in asked:
+        asked = {"since": timezone.now() - timedelta(seconds=asked["since"])}
+
+    assert read(place, **asked) == found
+    assert connection.alias == "default"
+
+
+def test_a_statement_that_the_replica_cancels_is_repeated_on_the_primary(lag):
+    tried = []
+
+    def work(as_of: datetime) -> str:
+        tried.append(connection.alias)
+        row_of("SELECT 1")
+        if len(tried) == 1:
+            raise OperationalError("canceling statement due to conflict with recovery")
+        return connection.alias
+
+    assert read(work) == "default"
+    assert tried == ["replica", "default"]
+
+
+def test_a_replica_that_does_not_answer_is_left_alone_for_a_while(lag, monkeypatch):
+    lag(OperationalError("refused"))
+    assert read(place)[0] == "default"
+    lag(0)
+    assert read(place)[0] == "default"
+    monkeypatch.setattr(replica, "_rests_until", 0)
+    assert read(place)[0] == "replica"
+
+
+@pytest.mark.usefixtures("lag")
+def test_the_primary_itself_is_no_replica():
+    with pytest.raises(NotReadyError):
+        measured()
