@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.harness import Service
 from benchmarks.machines.hosts import say
 
-CLIENTS = 4
+CLIENTS, PAUSE_SECONDS = 4, 0.1
 
 
 class Receiver(BaseHTTPRequestHandler):
@@ -58,7 +58,7 @@ class Clients:
                     self.failures.append(f"{method} {path}: {error!r}"[:200])
                     client = running.client()
                 self.slowest = max(self.slowest, time.monotonic() - started)
-                time.sleep(0.02)
+                time.sleep(PAUSE_SECONDS)
 
     def during(self, what: str, action: Callable[[], Any]) -> Any:
         """Run the action. Print the requests and failures meanwhile."""

@@ -34,11 +34,11 @@ def say(text: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
 
 
-def wait(what: str, condition: Callable[[], Any], seconds: float = 60) -> float:
+def wait(what: str, condition: Callable[[], Any], seconds: float = 100) -> float:
     """Wait for the condition. Return the seconds that it took."""
     started = time.monotonic()
     while True:
-        with suppress(OSError, psycopg.Error):
+        with suppress(OSError, psycopg.Error, LookupError):
             if condition():
                 return time.monotonic() - started
         if time.monotonic() - started > seconds:
