@@ -76,9 +76,9 @@ _HELD = """
 SELECT count(*) FROM campaigns_record
 WHERE system_status = 'IN_PROGRESS' OR leased_by <> '' AND (leased_until IS NULL OR leased_until > now())
 """
-_OPEN = f"SELECT (SELECT count(*) FROM telephony_connection WHERE state <> 'ended') + ({_HELD})"
+OPEN = f"SELECT (SELECT count(*) FROM telephony_connection WHERE state <> 'ended') + ({_HELD})"
 # Each must find nothing.
-_FAULTS = {
+FAULTS = {
     "records that are left in progress, or held": _HELD,
     "attempts without an end, or without a settlement": """
 SELECT count(*) FROM campaigns_attempt WHERE ended_at IS NULL OR settled_at IS NULL
@@ -143,7 +143,7 @@ JOIN campaigns_campaign c ON c.id = d.campaign_id WHERE c.code = 'E0000'
 """
 
 
-def _prepare(running: Service, agents: int) -> None:
+def prepare(running: Service, agents: int) -> None:
     client = running.client()
     for code, dialer in CAMPAIGNS.items():
         body = {"id": code, "name": f"Endurance, {dialer}", "dialer": dialer, "crm": False}
@@ -208,7 +208,7 @@ def _stop(connection: Any) -> None:
     """Stop the dialling, and wait until all calls and wrap-ups are over."""
     connection.execute("UPDATE campaigns_campaign SET is_dialling = false")
     deadline = time.monotonic() + 180
-    while _one(connection, _OPEN) and time.monotonic() < deadline:
+    while _one(connection, OPEN) and time.monotonic() < deadline:
         time.sleep(0.5)
     time.sleep(WRAP_UP_SECONDS + 2)
 
@@ -218,10 +218,10 @@ def measure(table: Table, agents: int, minutes: float) -> bool:
     with ExitStack() as stack:
         running = stack.enter_context(service(0))
         running.environment |= {"SWITCH_BACKEND": "simulated", "RECORD_CALLS": "0"}
-        _prepare(running, agents)
+        prepare(running, agents)
         with running.connect() as connection:
             # A mistake in a statement is found before the long run.
-            assert not any(_one(connection, statement) for what, statement in _FAULTS.items())
+            assert not any(_one(connection, statement) for what, statement in FAULTS.items())
         listener = stack.enter_context(_process(running, "listen_to_switch"))
         dialler = stack.enter_context(_process(running, "run_dialer"))
         connection = stack.enter_context(running.connect())
@@ -234,7 +234,7 @@ def measure(table: Table, agents: int, minutes: float) -> bool:
         time.sleep(SECOND_SECONDS)
         _stop(connection)
         table.add_time("takeover of the campaigns of a dialler that is killed", seconds, 3)
-        faults = {what: _one(connection, statement) for what, statement in _FAULTS.items()}
+        faults = {what: _one(connection, statement) for what, statement in FAULTS.items()}
         manage(running.environment, "verify")
         for row in connection.execute(_OUTCOMES).fetchall():
             print("{}, {}, {}: {} attempts of {} records".format(*row), file=sys.stderr)

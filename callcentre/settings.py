@@ -8,7 +8,18 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.celery_settings import *  # noqa: F403
-from callcentre.environment import VAR, database, env, env_bool, env_choice, env_int, env_list, env_url, env_zone
+from callcentre.environment import (
+    VAR,
+    database,
+    env,
+    env_bool,
+    env_choice,
+    env_int,
+    env_list,
+    env_url,
+    env_zone,
+    file_storage,
+)
 from callcentre.monitoring import metrics  # noqa: F401  (before other modules create metrics)
 from callcentre.monitoring.logging import logging_config
 from callcentre.web.theme import THEME
@@ -39,6 +50,10 @@ if not REDIS_URL:
 DATABASES = {"default": database(DATABASE_URL)}
 # PostgreSQL itself, where DATABASE_URL leads to a pooler: locks of leaders need a session of their own.
 DIRECT_DATABASE = database(_url, "DATABASE_DIRECT_URL") if (_url := env("DATABASE_DIRECT_URL")) else None
+# A streaming replica for what reads long, and how far it may be behind (callcentre.core.replica).
+if _url := env("DATABASE_REPLICA_URL"):
+    DATABASES["replica"] = database(_url, "DATABASE_REPLICA_URL") | {"TEST": {"MIRROR": "default"}}
+DATABASE_REPLICA_LAG_SECONDS = env_int("DATABASE_REPLICA_LAG_SECONDS", 30, minimum=1)
 
 ROOT_URLCONF = "callcentre.urls"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -110,7 +125,7 @@ TEMPLATES = [
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR / "static"
 STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": VAR / "files"}},
+    "default": file_storage(VAR / "files"),
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if DEBUG

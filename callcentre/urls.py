@@ -72,6 +72,7 @@ urlpatterns = [
     path("health/mail", health.probe, {"name": "mail"}, name="mail"),
     path("health/processes", health.probe, {"name": "processes"}, name="processes"),
     path("health/dialling", health.probe, {"name": "dialling"}, name="dialling"),
+    path("health/replica", health.probe, {"name": "replica"}, name="replica"),
     path("health/space", health.probe, {"name": "space"}, name="space"),
     path("metrics", health.metrics, name="metrics"),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),

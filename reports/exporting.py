@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from operator import attrgetter
 from typing import IO, Any
 
@@ -12,7 +13,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.errors import Invalid
-from callcentre.core.exporting.builds import Builder, Progress, Refused
+from callcentre.core.exporting.builds import Builder, Progress, Refused, written_once
 from callcentre.core.exporting.formats import writer_of
 from callcentre.core.mail_outbox import Letter, Outbox, Unsendable
 from callcentre.core.scope import within_scope
@@ -66,11 +67,15 @@ def build_next() -> bool:
 
 def _write(export: Export, output: IO[bytes]) -> int:
     """Write all rows, read of one instant. Return their number."""
-    rows = 0
     if not _may_be_seen(export):
         raise Refused(_("The person who asked may not see this report any more."))
+    return written_once(export, output, lambda as_of: _write_rows(export, output, as_of))
+
+
+def _write_rows(export: Export, output: IO[bytes], as_of: datetime) -> int:
+    rows = 0
     with report.snapshot():
-        question = question_of(export)
+        question = question_of(export).at(as_of)
         progress = Progress(export, question.now)
         described = REPORTS[export.report]
         try:

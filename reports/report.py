@@ -4,7 +4,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 from typing import Any
@@ -35,6 +35,10 @@ class Question:
     queues: tuple[int, ...] | None = None
     # Seconds within which an offer is answered in time.
     within: int | None = None
+
+    def at(self, now: datetime) -> "Question":
+        """Return the question as of this instant, to the second."""
+        return replace(self, now=now.replace(microsecond=0))
 
 
 # To plan a page takes as long as to read it: the plan is kept.

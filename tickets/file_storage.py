@@ -5,15 +5,14 @@ import mimetypes
 import os
 import re
 import secrets
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any
 
 from django.core.files.base import File
 from django.core.files.storage import default_storage
 from django.utils import timezone
+
+from callcentre.core.file_store import local_path
 
 PIECE = 64 * 1024
 FOLDER = "files"
@@ -89,13 +88,13 @@ class _Measured(File):  # type: ignore[type-arg]  # generic in the stubs only
         self._stream, self._limit = stream, limit
         self.size_read, self.hash = 0, hashlib.sha256()
 
-    def chunks(self, chunk_size: int | None = None) -> Iterator[bytes]:
-        while piece := self._stream.read(PIECE):
-            self.size_read += len(piece)
-            if self.size_read > self._limit:
-                raise TooLong
-            self.hash.update(piece)
-            yield piece
+    def read(self, size: int = PIECE) -> bytes:
+        piece: bytes = self._stream.read(size)
+        self.size_read += len(piece)
+        if self.size_read > self._limit:
+            raise TooLong
+        self.hash.update(piece)
+        return piece
 
 
 def store(stream: IO[bytes] | Any, limit: int) -> Stored:
@@ -119,8 +118,7 @@ def store(stream: IO[bytes] | Any, limit: int) -> Stored:
 
 def write_through(path: str) -> None:
     """Write the file and its name through to the disk, as the database does. A remote storage does so by itself."""
-    with suppress(NotImplementedError):
-        local = Path(default_storage.path(path))
+    if local := local_path(path):
         for each in (local, local.parent):
             descriptor = os.open(each, os.O_RDONLY)
             try:

@@ -39,9 +39,10 @@ def _unused() -> int:
 
 def _orphans(day: date) -> int:
     folder = f"{FOLDER}/{day:%Y/%m/%d}"
-    if not default_storage.exists(folder):
+    try:
+        names, count = default_storage.listdir(folder)[1], 0
+    except FileNotFoundError:
         return 0
-    names, count = default_storage.listdir(folder)[1], 0
     for start in range(0, len(names), BATCH):
         batch = names[start : start + BATCH]
         # Names of files begin with a token or with the checksum of a mail. Both are indexed.

@@ -5,11 +5,11 @@ is asked whether it is ready.
 """
 
 import logging
-from contextlib import suppress
 from pathlib import Path
 from uuid import UUID, uuid4
 
 import psycopg
+from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import models
 
@@ -18,6 +18,7 @@ from callcentre.core.monitoring import NotReadyError, query
 logger = logging.getLogger(__name__)
 
 MARK = ".callcentre-files"
+_is_right_bucket = False
 _KNOWN = "SELECT mark FROM callcentre_filestore"
 _MAKE_KNOWN = f"""
 WITH made AS (INSERT INTO callcentre_filestore (id, mark) VALUES (1, '%s') ON CONFLICT DO NOTHING RETURNING mark)
@@ -38,22 +39,43 @@ class FileStore(models.Model):
         return str(self.mark)
 
 
+def local_path(name: str) -> Path | None:
+    """Return the path of a stored file on this host; None if files are in a bucket."""
+    try:
+        return Path(default_storage.path(name))
+    except NotImplementedError:
+        return None
+
+
 def check_folder() -> None:
-    """Raise NotReadyError unless this host has the folder of all hosts."""
-    file = Path(default_storage.path(MARK))
-    known = query(_KNOWN)
+    """Raise NotReadyError unless this host has the folder, or the bucket, of all hosts.
+
+    A folder may be unmounted. A bucket is asked until it was the right one: if it is away, it is so for all hosts.
+    """
+    global _is_right_bucket  # noqa: PLW0603
+    if _is_right_bucket:
+        return
+    known, mark = query(_KNOWN), _read_mark()
     if not known:
-        if not file.exists():
-            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Complete from its first moment on, for other processes and after a crash.
-            draft = file.with_name(f"{MARK}-{uuid4()}")
-            draft.write_text(str(uuid4()))
-            with suppress(FileExistsError):
-                file.hardlink_to(draft)
-            draft.unlink()
-        known = query(_MAKE_KNOWN % UUID(file.read_text()))
-    if not file.exists() or (UUID(file.read_text()),) not in known:
+        if mark is None:
+            # Of two hosts that write it at once, one gets another name.
+            if (name := default_storage.save(MARK, ContentFile(str(uuid4()).encode()))) != MARK:
+                default_storage.delete(name)
+            mark = _read_mark()
+        known = query(_MAKE_KNOWN % mark)
+    if (mark,) not in known:
         raise NotReadyError("The folder of files is not the one that the other hosts use.")
+    _is_right_bucket = local_path(MARK) is None
+
+
+def _read_mark() -> UUID | None:
+    try:
+        with default_storage.open(MARK) as file:
+            return UUID(file.read().decode())
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise NotReadyError(f"The mark of the folder of files cannot be read: {MARK}") from error
 
 
 def mark_folder() -> None:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.files.storage import default_storage
+
+from callcentre.core.file_store import local_path
 
 # Volumes with less are low on space; of small volumes, this part of all.
 LOW_BYTES, LOW_PART = 1 << 30, 0.2
@@ -59,8 +60,9 @@ class _Reading:
 
 def _measure() -> dict[str, Volume]:
     """Return the volumes of stored files, of the data folder with its stores, and of uploads: each volume once."""
-    folders: dict[str, Any] = {"files": default_storage.path(""), "data": settings.VAR}
-    folders["temporary"] = tempfile.gettempdir()
+    folders: dict[str, Any] = {"data": settings.VAR, "temporary": tempfile.gettempdir()}
+    if files := local_path(""):
+        folders = {"files": files, **folders}
     found, seen = {}, set()
     for name, folder in folders.items():
         with suppress(OSError):

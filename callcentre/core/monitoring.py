@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import psycopg
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connections
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 Figures = Callable[[], Iterable[Metric]]
@@ -22,10 +22,10 @@ class NotReadyError(Exception):
     """A failed check, with a text that operators and strangers may read."""
 
 
-def query(sql: str) -> list[tuple[Any, ...]]:
+def query(sql: str, alias: str = DEFAULT_DB_ALIAS) -> list[tuple[Any, ...]]:
     """Run the statement on a new connection, since the connection of the request may hang."""
     limits: dict[str, Any] = {"connect_timeout": 2, "tcp_user_timeout": 2000, "application_name": "callcentre health"}
-    with psycopg.connect(**{**connection.get_connection_params(), **limits}) as own, own.cursor() as cursor:
+    with psycopg.connect(**{**connections[alias].get_connection_params(), **limits}) as own, own.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 2000")
         cursor.execute(sql.encode())
         return list(cursor.fetchall())

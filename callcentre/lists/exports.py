@@ -1,12 +1,13 @@
 """Exports of lists: asked for by a person, built by a worker."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from itertools import islice
 from typing import IO, Any
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils import timezone, translation
+from django.utils import translation
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
@@ -14,7 +15,7 @@ from callcentre.core.audit import AuditAction, record
 from callcentre.core.changes import actor_columns
 from callcentre.core.due_work import Claim
 from callcentre.core.enqueue import enqueue
-from callcentre.core.exporting.builds import Builder, Progress, Refused
+from callcentre.core.exporting.builds import Builder, Progress, Refused, written_once
 from callcentre.core.exporting.formats import writer_of
 from callcentre.core.request_id import current_request_id
 from callcentre.core.scope import DIMENSIONS
@@ -56,12 +57,19 @@ def build_next() -> bool:
 
 def _write(export: ListExport, output: IO[bytes]) -> int:
     """Write all rows of the list, as of one instant. Return their number."""
-    done, progress = 0, Progress(export, timezone.now())
     user = person(export.actor_id or 0)
     listed = _list_of(export, user)
     # Outside the transaction: another connection writes the progress to the same row.
     export.scope, export.search_limit = user.scope, listed.search_limit
     export.save(update_fields=[*DIMENSIONS, "search_limit"])
+    done = written_once(export, output, lambda as_of: _write_rows(export, listed, output, as_of))
+    # The right may have been taken away meanwhile.
+    _list_of(export, person(user.pk))
+    return done
+
+
+def _write_rows(export: ListExport, listed: Any, output: IO[bytes], as_of: datetime) -> int:
+    done, progress = 0, Progress(export, as_of)
     # A cursor reads its rows as of its opening.
     with transaction.atomic():
         columns = columns_of(listed.model_admin, listed.list_display)
@@ -73,8 +81,6 @@ def _write(export: ListExport, output: IO[bytes]) -> int:
             done += len(rows)
             progress.tell(done / max(total, 1), done)
         writer.close()
-    # The right may have been taken away meanwhile.
-    _list_of(export, person(user.pk))
     return done
 
 

@@ -21,7 +21,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from callcentre.core import free_space
+from callcentre.core import free_space, replica
 from callcentre.core.broker_queues import waiting_tasks
 from callcentre.core.file_store import check_folder
 from callcentre.core.heartbeats import SILENCES, missing
@@ -146,6 +146,15 @@ def _check_processes() -> None:
 probes["processes"] = _check_processes
 
 
+def _check_replica() -> None:
+    """No part of the readiness: the primary answers in its place."""
+    if replica.REPLICA in settings.DATABASES and (found := replica.lag()).is_too_long:
+        raise NotReadyError(f"The replica is {found.seconds:.0f} seconds behind.")
+
+
+probes["replica"] = _check_replica
+
+
 # Metrics
 
 
@@ -186,7 +195,10 @@ class StoresCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         up = GaugeMetricFamily("callcentre_up", "Whether the store answers", labels=["store"])
-        for store, wait in _ask({"broker": _broker_metrics, "database": _database_metrics}).items():
+        stores: dict[str, Callable[[], list[Metric]]] = {"broker": _broker_metrics, "database": _database_metrics}
+        if replica.REPLICA in settings.DATABASES:
+            stores["replica"] = _replica_metrics
+        for store, wait in _ask(stores).items():
             try:
                 yield from wait()
                 up.add_metric([store], 1)
@@ -226,6 +238,10 @@ def _broker_metrics() -> list[Metric]:
         ),
         gauge("callcentre_broker_memory_bytes", "Memory that the broker uses", memory["used_memory"]),
     ]
+
+
+def _replica_metrics() -> list[Metric]:
+    return [gauge("callcentre_replica_lag_seconds", "Age of the newest data of the replica", replica.lag().seconds)]
 
 
 _DATABASE = """

@@ -152,7 +152,7 @@ class RecordImportAdmin(JobAdmin):
         try:
             with given.file.open("rb") as file:
                 return self._columns(request, given, facts, file.file)
-        except OSError:
+        except FileNotFoundError:
             self.message_user(request, _now("The file is not there any more."), messages.ERROR)
             return redirect(self.url_of("change", pk))
 

@@ -177,7 +177,7 @@ def _opened(given: RecordImport, source: BinaryIO | None) -> Iterator[BinaryIO]:
         return
     try:
         file: Any = given.file.open("rb")
-    except (OSError, ValueError) as error:
+    except (FileNotFoundError, ValueError) as error:
         raise Invalid([Fault(ErrorCode.FILE_GONE)]) from error
     with file:
         yield file.file

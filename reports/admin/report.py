@@ -10,11 +10,12 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils import timezone, translation
+from django.utils import translation
 from django.utils.translation import gettext as _
 
 from callcentre.admin import ReadOnlyAdmin, actor_of
 from callcentre.admin.scope import scope_of
+from callcentre.core import replica
 from callcentre.core.errors import Invalid
 from callcentre.core.exporting.formats import Unit
 from callcentre.core.exporting.jobs import FileJobQuerySet
@@ -111,7 +112,9 @@ class ReportPage(ReadOnlyAdmin):
             else:
                 if request.method == "POST":
                     return self._ask(request, question, terms)
-                context = self._answer(request, described, question, columns)
+                context = replica.read(
+                    lambda as_of: self._answer(request, described, question.at(as_of), columns) | {"at": as_of}
+                )
         return self._report_page(request, described, form, context)
 
     def chart_view(self, request: HttpRequest, kind: str = ReportKind.AGENTS) -> HttpResponse:
@@ -121,7 +124,8 @@ class ReportPage(ReadOnlyAdmin):
             question, columns, _terms = read_table(described, request.GET, scope_of(request))
         except Invalid as invalid:
             return JsonResponse({"reason": " ".join(invalid.messages)}, status=400)
-        return JsonResponse(chart_of(described, question, columns[len(described.fixed) :]))
+        figures = columns[len(described.fixed) :]
+        return JsonResponse(replica.read(lambda as_of: chart_of(described, question.at(as_of), figures)))
 
     def _open(self, request: HttpRequest, kind: str) -> Report:
         if not (self.has_view_permission(request) and REPORTS[kind].is_open_to(request.user)):
@@ -195,7 +199,6 @@ class ReportPage(ReadOnlyAdmin):
                 (label, first, last, _with(request.GET, date_from=first, date_to=last, p=None))
                 for label, first, last in ranges()
             ],
-            at=timezone.now(),
             may_export=self.has_add_permission(request),
             exports=mine[:LAST_SHOWN],
             list_url=self.url_of("changelist"),

@@ -7,6 +7,7 @@ from rest_framework.response import Response
 from callcentre.api.openapi import INSTANT, Operation, Parameter, array, count, integer, number, operation, shape, text
 from callcentre.api.pagination import limit_and_offset
 from callcentre.api.viewsets import ApiViewSet
+from callcentre.core import replica
 from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.exporting.formats import Unit
 from reports import report
@@ -229,7 +230,9 @@ class AgentsWorkReportViewSet(ApiViewSet):
         faults: list[Fault] = []
         limit, offset = limit_and_offset(request.query_params, faults)
         question = read(request.query_params, faults)
-        return Response([row_data(row) for row in report.page(question, limit, offset)])
+        # The client may have written just now.
+        rows = replica.read(lambda as_of: report.page(question.at(as_of), limit, offset), is_exact=True)
+        return Response([row_data(row) for row in rows])
 
 
 def _grouped(report: Report, name: str, schema: str, about: tuple[str, str], *query: Parameter) -> Operation:
@@ -256,8 +259,8 @@ class GroupedReportViewSet(ApiViewSet):
         faults: list[Fault] = []
         limit, offset = limit_and_offset(request.query_params, faults)
         question = read_grouped(self.report, request.query_params, faults)
-        rows = self.report.answer(question, limit, offset).rows
-        return Response([grouped_data(self.report, row) for row in rows])
+        answer = replica.read(lambda as_of: self.report.answer(question.at(as_of), limit, offset), is_exact=True)
+        return Response([grouped_data(self.report, row) for row in answer.rows])
 
 
 class QueuesReportViewSet(GroupedReportViewSet):

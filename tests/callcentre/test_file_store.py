@@ -5,7 +5,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.core.files.storage import FileSystemStorage
 from django.test import Client
 
 from callcentre.core import file_store
@@ -21,23 +20,23 @@ def outcome(client: Client) -> dict[str, Any]:
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    use(tmp_path, monkeypatch)
-    return tmp_path
+def folder(own_storage):
+    return own_storage
 
 
-def use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FileSystemStorage, "path", lambda _storage, name: str(folder / name))
+def use(folder: Path, settings: Any) -> None:
+    options = {"location": str(folder)}
+    settings.STORAGES = settings.STORAGES | {"default": settings.STORAGES["default"] | {"OPTIONS": options}}
 
 
-def test_the_first_host_marks_its_folder_and_one_with_another_folder_is_not_ready(client, folder, monkeypatch):
+def test_the_first_host_marks_its_folder_and_one_with_another_folder_is_not_ready(client, folder, settings):
     assert [outcome(client)["status"] for _probe in range(2)] == ["ok", "ok"]
 
-    use(folder / "of another host", monkeypatch)
+    use(folder / "of another host", settings)
     assert outcome(client)["error"] == "The folder of files is not the one that the other hosts use."
     assert client.get("/health/ready").status_code == 503
 
-    use(folder, monkeypatch)
+    use(folder, settings)
     assert outcome(client)["status"] == "ok"
 
 
@@ -49,10 +48,10 @@ def test_a_restored_database_takes_the_mark_of_the_folder(client, folder):
     assert str(FileStore.objects.get().mark) == (folder / MARK).read_text()
 
 
-def test_a_web_server_marks_its_folder_when_it_starts(client, folder, monkeypatch, caplog):
+def test_a_web_server_marks_its_folder_when_it_starts(client, folder, settings, caplog):
     """An installation whose readiness was never asked for keeps its folder when a second host joins."""
     mark_folder()
-    use(folder / "of another host", monkeypatch)
+    use(folder / "of another host", settings)
 
     assert outcome(client)["status"] == "failed"
     caplog.clear()

@@ -179,15 +179,17 @@ def _quarantine(received: ReceivedMail, reason: str) -> None:
 
 
 def _decide(received: ReceivedMail, raw: bytes, wait_until_saved: Callable[[], None] = lambda: None) -> None:
-    """Write the message, its effects, and the outcome of the mail, in one transaction."""
+    """Write the message, its effects, and the outcome of the mail, in one transaction, after the files."""
     files: list[Stored] = []
     try:
         mail = parse(raw)
         received.header_id, received.sender, received.subject = mail.header_id, mail.sender, mail.subject
         received.recipients, received.content_sha256 = mail.recipients, mail.content_sha256
+        queue = _admit(received, mail)
+        # Files are stored before the transaction: a bucket may be slow.
+        body = _with_files(mail, files)
         with transaction.atomic():
-            queue = _admit(received, mail)
-            _store_message(received, mail, queue, files)
+            _store_message(received, mail, queue, body, files)
             wait_until_saved()
             received.save()
     except (OperationalError, InterfaceError, OSError, MemoryError, IntegrityError):
@@ -256,7 +258,8 @@ def _keep_spam_apart(mail: Mail, blocked_by: str | None) -> None:
         raise Spam(_("our mail server calls it spam"))
 
 
-def _store_message(received: ReceivedMail, mail: Mail, queue: TicketQueue, files: list[Stored]) -> None:
+def _with_files(mail: Mail, files: list[Stored]) -> str:
+    """Store the files of the mail. Return its body, which names images by the files' tokens."""
     body, body_type = mail.body
     if body_type == Message.BodyType.HTML:
         body = _with_own_images(body, mail)
@@ -265,7 +268,13 @@ def _store_message(received: ReceivedMail, mail: Mail, queue: TicketQueue, files
         tokens = {each.content_id: file.token for each, file in zip(mail.attachments, files, strict=True)}
         # RFC 2392: the id in an address may be percent-encoded.
         body = _CONTENT_ID.sub(lambda found: f"cid:{tokens.get(unquote(found[1]), found[1])}", body)
-    body, quoted = split_quotation(body, body_type, mail.subject)
+    return body
+
+
+def _store_message(
+    received: ReceivedMail, mail: Mail, queue: TicketQueue, body: str, files: list[Stored]
+) -> None:
+    body, quoted = split_quotation(body, mail.body[1], mail.subject)
     ticket = _of_bounce(mail) if mail.is_bounce else ticket_for(mail)
     message = _add(mail, ticket, body, quoted) if ticket else None
     if message is None:

@@ -15,6 +15,7 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
+from callcentre.core import replica
 from callcentre.core.advisory_locks import lock_until_commit
 from callcentre.core.due_work import Claim, NotOurs
 from callcentre.core.exporting.jobs import FileJob
@@ -127,6 +128,20 @@ def _fail(claim: Claim[Any], message: Any) -> None:
 def _give_up(claim: Claim[Any]) -> None:
     claim.fail()
     claim.row.forget_files()
+
+
+def written_once(job: FileJob, output: IO[bytes], write: Callable[[datetime], int]) -> int:
+    """Write the rows by this function, as of an instant after the request. Return their number.
+
+    If the replica fails on the way, the file is begun anew.
+    """
+
+    def write_anew(as_of: datetime) -> int:
+        output.seek(0)
+        output.truncate()
+        return write(as_of)
+
+    return replica.read(write_anew, since=job.created_at)
 
 
 class Progress:
