@@ -1,5 +1,7 @@
 """The accounts of records and of the dialler's calls (callcentre/core/accounts.py)."""
 
+from django.conf import settings
+
 from callcentre.core.accounts import account, files_account
 from campaigns.models import RecordImport
 
@@ -29,5 +31,24 @@ account(
           PARTITION BY record_id ORDER BY dialled_at, id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until
       FROM campaigns_attempt WHERE dialled_at > now() - interval '30 days'
     ) called WHERE dialled_at < until""",
+)
+account(
+    "counts of the days",
+    "Of the last week the calls and answers of a day are those of its attempts, once these are settled.",
+    """SELECT 'campaign ' || campaign_id || ', ' || day || ': kept ' || kept || ', counted ' || counted FROM (
+      SELECT d.campaign_id, d.day, (d.attempts, d.live_answers)::text AS kept, (
+        SELECT (count(*) FILTER (WHERE outcome <> 'not_dialled'),
+          count(*) FILTER (WHERE outcome IN ('answered', 'dropped')))::text
+        FROM campaigns_attempt a WHERE a.campaign_id = d.campaign_id
+          AND a.dialled_at >= d.day::timestamp AT TIME ZONE %(zone)s
+          AND a.dialled_at < (d.day + 1)::timestamp AT TIME ZONE %(zone)s
+        HAVING count(*) = count(settled_at)) AS counted
+      FROM campaigns_diallingday d JOIN campaigns_campaign c ON c.id = d.campaign_id
+      CROSS JOIN CAST(now() AT TIME ZONE %(zone)s AS date) AS today
+      WHERE d.day < today AND d.day >= today - %(days)s::int AND (c.end_date IS NULL OR c.end_date >= today)
+    ) days WHERE kept <> counted""",
+    zone=settings.TIME_ZONE,
+    # Retention takes older attempts, and those of campaigns that are over.
+    days=min(7, settings.ATTEMPT_RETENTION.days - 1),
 )
 files_account("files of imports", "Each import whose file is kept has it.", RecordImport.objects.all, "file")

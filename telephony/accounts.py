@@ -62,5 +62,7 @@ account(
     """SELECT 'recording ' || r.name FROM telephony_recording r JOIN telephony_connection c ON c.id = r.connection_id
     WHERE r.state = 'expected' AND c.ended_at < now() - interval '10 minutes'""",
 )
-files_account("files of recordings", "Each stored recording has its file.", Recording.objects.ready, "file")
+files_account(
+    "files of recordings", "Each stored recording has its file.", Recording.objects.ready, "file", "recordings"
+)
 files_account("files of prompts", "Each prompt has its file.", Prompt.objects.all, "file")

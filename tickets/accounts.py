@@ -1,6 +1,7 @@
 """The accounts of tickets, mails and their files (callcentre/core/accounts.py)."""
 
 from callcentre.core.accounts import account, files_account
+from tickets.file_storage import FOLDER
 from tickets.models import ReceivedMail, StoredFile
 
 account(
@@ -46,6 +47,12 @@ account(
     ) counted WHERE kept <> rows""",
 )
 files_account(
-    "files of messages", "Each file of a message, and each upload, has its content.", StoredFile.objects.all, "path"
+    "files of messages",
+    "Each file of a message, and each upload, has its content.",
+    StoredFile.objects.all,
+    "path",
+    FOLDER,
 )
-files_account("files of mails", "Each received mail that is kept has its file.", ReceivedMail.objects.all, "path")
+files_account(
+    "files of mails", "Each received mail that is kept has its file.", ReceivedMail.objects.all, "path", FOLDER
+)

@@ -3,6 +3,7 @@
 Nothing is read before the sender is known: the API needs a right credential, the admin needs a session.
 """
 
+import logging
 import re
 from collections.abc import Callable
 from importlib import import_module
@@ -22,12 +23,15 @@ from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve, reverse
 
 from callcentre.api.authentication import KNOWN, look_up
+from callcentre.core.errors import is_database_away
 from callcentre.core.free_space import is_full
 from callcentre.models import User
 from callcentre.monitoring import metrics
 from callcentre.signin.enforcement import admitted
 from callcentre.web import error_pages
 from callcentre.web.front import BODY_FAULT
+
+logger = logging.getLogger(__name__)
 
 MB = 1024 * 1024
 # Pages for strangers: the log-in, the choice of a language, a rating.
@@ -71,7 +75,15 @@ def allowance(environ: dict[str, Any]) -> int:
     if is_refused_for_space(environ["REQUEST_METHOD"], environ["PATH_INFO"]):
         environ[BODY_FAULT] = 507
         return 0
-    limit, length = _limit_of_sender(environ), int(environ.get("CONTENT_LENGTH") or 0)
+    try:
+        limit, length = _limit_of_sender(environ), int(environ.get("CONTENT_LENGTH") or 0)
+    except (OperationalError, InterfaceError) as error:
+        if not is_database_away(error):
+            raise
+        # It may answer again before the request is looked at, which would then miss its body.
+        logger.exception("the database does not answer")
+        environ[BODY_FAULT] = 503
+        return 0
     if length <= limit and is_refused_for_space(environ["REQUEST_METHOD"], environ["PATH_INFO"], length):
         environ[BODY_FAULT] = 507
         return 0

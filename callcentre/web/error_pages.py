@@ -97,7 +97,12 @@ def refuse_characters(request: HttpRequest) -> HttpResponse:
 
 
 def refuse_body(request: HttpRequest, status: int, limit_mb: int = 0) -> HttpResponse:
-    """Answer a write whose body was not read: it is too slow (408) or too large (413), or the disk is full (507)."""
+    """Answer a write whose body was not read: it is too slow (408) or too large (413), or the disk is full (507).
+
+    503: its sender could not be looked up.
+    """
+    if status == 503:
+        return _database_away(request)
     if status == 408:
         title = _now("This took too long")
         text = _now("What you sent did not arrive in time. Check your connection, then send it again.")
@@ -139,15 +144,22 @@ def refuse_during_upgrade(request: HttpRequest) -> HttpResponse:
 
 def fail(request: HttpRequest) -> HttpResponse:
     """Answer 503 while the database is away, else 500."""
-    number = _now("Number of this request: %(number)s") % {"number": current_request_id()}
     if is_database_away(sys.exception()):
-        title = _now("This does not work at the moment")
-        text = _now("The service has no connection to its database; try again in a few seconds.")
-        response = _bare_page(request, 503, title=title, text=text, number=number)
-        response["Retry-After"] = str(RETRY_AFTER_SECONDS)
-        return response
+        return _database_away(request)
     text = _now("Something went wrong on our side, and has been written down. Try again in a few minutes.")
-    return _bare_page(request, 500, title=_now("This did not work"), text=text, number=number)
+    return _bare_page(request, 500, title=_now("This did not work"), text=text, number=_number())
+
+
+def _number() -> str:
+    return _now("Number of this request: %(number)s") % {"number": current_request_id()}
+
+
+def _database_away(request: HttpRequest) -> HttpResponse:
+    title = _now("This does not work at the moment")
+    text = _now("The service has no connection to its database; try again in a few seconds.")
+    response = _bare_page(request, 503, title=title, text=text, number=_number())
+    response["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    return response
 
 
 def _within(request: HttpRequest, address: str | None) -> str:

@@ -8,13 +8,16 @@ from django import forms
 from django.conf import settings as configured
 from django.contrib import admin
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import OperationalError
 from django.test import Client
 from django.urls import get_resolver, reverse
 
 from callcentre.api.authentication import KNOWN
 from callcentre.core.errors import ErrorCode
 from callcentre.models import ApiUser, Lockout, User
+from callcentre.web import bodies
 from callcentre.web.bodies import FIELDS_BYTES, MB, OPEN_FORM_BYTES, allowance, file_forms
+from callcentre.web.front import BODY_FAULT
 from tests.backoffice import BackOffice, staff, superuser
 from tests.callcentre.test_abuse import Unreadable
 from tests.callcentre.test_api import codes
@@ -162,7 +165,10 @@ def test_every_form_that_takes_a_file_is_known_and_exists():
     assert expected <= set(file_forms()) <= known
 
 
-@pytest.mark.parametrize(("status", "code"), [(408, ErrorCode.BODY_TOO_SLOW), (413, ErrorCode.TOO_LARGE)])
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [(408, ErrorCode.BODY_TOO_SLOW), (413, ErrorCode.TOO_LARGE), (503, ErrorCode.UNAVAILABLE)],
+)
 def test_the_api_and_pages_say_why_a_body_was_not_read(status, code, api, client):
     fault: dict[str, Any] = {"callcentre.body_fault": status}
 
@@ -171,6 +177,18 @@ def test_the_api_and_pages_say_why_a_body_was_not_read(status, code, api, client
 
     assert (response.status_code, codes(response)) == (status, {("", code.number)})
     assert (page.status_code, "<h1>This" in page.content.decode()) == (status, True)
+
+
+@pytest.mark.parametrize(("name", "path"), [("look_up", "/api/customers"), ("_user_of", "/admin/tickets/ticket/add/")])
+def test_a_body_whose_sender_the_database_did_not_tell_is_not_missed_later(name, path, monkeypatch):
+    def fall_silent(*args: Any) -> None:
+        raise OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr(bodies, name, fall_silent)
+    cookie = f"{configured.SESSION_COOKIE_NAME}=abc"
+    environ = {"PATH_INFO": path, "REQUEST_METHOD": "POST", "HTTP_COOKIE": cookie, "CONTENT_LENGTH": "9"}
+
+    assert (allowance(environ), environ.get(BODY_FAULT)) == (0, 503)
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "", "nonsense"])

@@ -1,18 +1,22 @@
 """`manage.py verify`: each account finds the row for which it does not hold, and nothing in right data."""
 
 import json
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import FileSystemStorage, default_storage
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from campaigns.models import Attempt, Record
-from tests.campaigns.factories import AttemptFactory, PastAttemptFactory, RecordFactory
+from campaigns.models import Attempt, DiallingDay, Record
+from tests.campaigns.factories import AttemptFactory, CampaignFactory, PastAttemptFactory, RecordFactory
+from tests.reports.factories import ExportFactory
 from tests.telephony.factories import (
     AgentLineFactory,
     AgentSessionFactory,
@@ -75,8 +79,21 @@ def event_without_delivery() -> None:
     EventFactory(action=webhook.actions[0])
 
 
+def miscounted_day() -> None:
+    DiallingDay.objects.create(campaign=CampaignFactory(), day=timezone.localdate() - timedelta(days=1), attempts=1)
+
+
+def stray_file() -> None:
+    default_storage.save("recordings/2026/11/01/stray.wav", ContentFile(b"sound"))
+    os.utime(default_storage.path("recordings/2026/11/01/stray.wav"), (0, 0))
+    # A crash may have left this one, and its removal is due later.
+    default_storage.save("recordings/2026/11/01/new.wav", ContentFile(b"sound"))
+
+
 ENDED = {"state": "ended", "created_at": LONG_AGO, "ended_at": LONG_AGO}
 CASES: dict[str, Callable[[], object]] = {
+    "files of exports": lambda: ExportFactory(finished=True, file="exports/gone.csv"),
+    "files without a row": stray_file,
     "due work": lambda: DispatchFactory(next_attempt_at=LONG_AGO),
     "events": event_without_delivery,
     "open calls": lambda: ConnectionFactory(talking=True, created_at=LONG_AGO),
@@ -102,7 +119,16 @@ CASES: dict[str, Callable[[], object]] = {
     "records in calls": lambda: Record.objects.filter(pk=RecordFactory().pk).update(leased_by="call 1"),
     "results": lambda: attempt(settle_at=LONG_AGO, settled_at=None),
     "numbers called twice": called_twice,
+    "counts of the days": miscounted_day,
 }
+
+
+@pytest.fixture(autouse=True)
+def own_files(monkeypatch: Any, tmp_path: Any) -> None:
+    """Keep the files of the other tests out of these accounts, and theirs out of others."""
+    storage = FileSystemStorage(location=tmp_path)
+    for name in ("exists", "listdir", "save", "path", "get_modified_time"):
+        monkeypatch.setattr(default_storage, name, getattr(storage, name))
 
 
 @pytest.mark.parametrize("name", CASES)

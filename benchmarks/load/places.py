@@ -1,0 +1,202 @@
+"""Where faults happen that need a machine of their own: a small disk, a pair of PostgreSQL servers, a clock."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psycopg
+
+from benchmarks.launch import family
+from benchmarks.load.machine import Machine, machine
+from callcentre.launch.servers import UNPRIVILEGED, choose_port
+
+FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
+DISK = "900m"
+POSTGRES = Path("/usr/lib/postgresql/15/bin")
+_SETTINGS = ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200"]
+# An asynchronous standby is behind by so much when its primary is killed.
+LAG_SECONDS = 1.0
+DETECTION_SECONDS = 3.0
+
+
+@contextmanager
+def _variables(**values: str) -> Iterator[None]:
+    """Set variables of the environment, for all processes that are started."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None) if value is None else os.environ.update({name: value})
+
+
+@dataclass
+class Disk:
+    """A volume for CALLCENTRE_VAR: stores, files and mails."""
+
+    folder: Path
+
+    def fill(self, free: float) -> None:
+        """Leave this part of the volume free."""
+        _total, _used, left = shutil.disk_usage(self.folder)
+        with (self.folder / "filler").open("ab") as filler:
+            os.posix_fallocate(filler.fileno(), 0, max(left - int(free * _total) - 65_536 * bool(free), 4096))
+
+    def clear(self) -> None:
+        (self.folder / "filler").unlink(missing_ok=True)
+
+
+@contextmanager
+def full_disk() -> Iterator[Machine]:
+    folder = Path(tempfile.mkdtemp(prefix="callcentre-disk-"))
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK},mode=0711", "callcentre", folder], check=True)
+    tempfile.tempdir = str(folder)
+    try:
+        with machine(linked=True, asterisk=True) as made:
+            made.place = Disk(folder)
+            yield made
+    finally:
+        tempfile.tempdir = None
+        subprocess.run(["umount", "--lazy", folder], check=False)
+        folder.rmdir()
+
+
+@contextmanager
+def clock_at(moment: str) -> Iterator[Machine]:
+    """Run service and stores by a clock of their own, which goes on from this moment (UTC; "": now)."""
+    with tempfile.TemporaryDirectory(prefix="callcentre-clock-") as folder:
+        Path(folder).chmod(0o755)
+        clock = Clock(Path(folder) / "clock")
+        clock.first = round(
+            (datetime.fromisoformat(moment).replace(tzinfo=UTC).timestamp() - time.time()) if moment else 0
+        )
+        clock.step(0)
+        with (
+            _variables(
+                LD_PRELOAD=str(FAKETIME),
+                FAKETIME_TIMESTAMP_FILE=str(clock.file),
+                FAKETIME_CACHE_DURATION="1",
+                FAKETIME_DONT_FAKE_MONOTONIC="1",
+            ),
+            machine(linked=True, asterisk=True) as made,
+        ):
+            made.place = clock
+            yield made
+
+
+@dataclass
+class Clock:
+    file: Path
+    first: int = 0
+
+    def step(self, seconds: int) -> None:
+        """Set the clock to so many seconds beside the one that it began with."""
+        draft = self.file.with_suffix(".new")
+        draft.write_text(f"{self.first + seconds:+d}\n")
+        draft.chmod(0o644)
+        draft.replace(self.file)
+
+
+@dataclass
+class Pair:
+    """A primary and a standby of Debian's PostgreSQL, by streaming replication."""
+
+    folder: Path
+    ports: list[int]
+    servers: list["subprocess.Popen[bytes]"] = field(default_factory=list)
+    made: Machine | None = None
+    # What the standby lacked when it was promoted.
+    lag_bytes: int = 0
+
+    def url(self, number: int) -> str:
+        return f"postgresql://callcentre:none@127.0.0.1:{self.ports[number]}/callcentre"
+
+    def run(self, program: str, *arguments: str | Path) -> None:
+        subprocess.run(
+            [POSTGRES / program, *arguments], user=UNPRIVILEGED, group="nogroup", extra_groups=[], cwd="/",
+            check=True, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def serve(self, number: int, *settings: str) -> None:
+        data = self.folder / str(number)
+        command: list[str | Path] = [
+            POSTGRES / "postgres",
+            "-D",
+            data,
+            "-p",
+            str(self.ports[number]),
+            *_SETTINGS,
+            *settings,
+        ]
+        with (self.folder / f"{number}.log").open("ab") as log:
+            self.servers.append(
+                subprocess.Popen(
+                    command, user=UNPRIVILEGED, group="nogroup", extra_groups=[], cwd="/", stdout=log, stderr=log
+                )
+            )
+        for _ in range(300):
+            try:
+                psycopg.connect(self.url(number), dbname="postgres", connect_timeout=2).close()
+            except psycopg.OperationalError:
+                time.sleep(0.1)
+            else:
+                return
+        raise RuntimeError(f"PostgreSQL does not answer: {self.folder}")
+
+    def fail_over(self) -> None:
+        """Kill the primary, and promote the standby. An asynchronous one is behind by a second at that moment."""
+        assert self.made
+        with psycopg.connect(self.url(0), autocommit=True) as primary:
+            (state,) = primary.execute("SELECT sync_state FROM pg_stat_replication").fetchone() or ("",)
+            if state == "async":
+                senders = [pid for pid, line in family(self.servers[0].pid).items() if "walsender" in line]
+                os.kill(senders[0], signal.SIGSTOP)
+                time.sleep(LAG_SECONDS)
+            (self.lag_bytes,) = primary.execute(
+                "SELECT (pg_current_wal_flush_lsn() - flush_lsn)::bigint FROM pg_stat_replication"
+            ).fetchone() or (0,)
+        for pid in family(self.servers[0].pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(DETECTION_SECONDS)
+        self.run("pg_ctl", "promote", "-D", self.folder / "1")
+        self.made.running.database_url = self.url(1)
+        self.made.link("database", target=self.ports[1])
+
+    def stop(self) -> None:
+        for server in reversed(self.servers):
+            server.send_signal(signal.SIGINT)
+            server.wait(60)
+
+
+@contextmanager
+def pair(*, is_synchronous: bool) -> Iterator[Machine]:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="callcentre-pair-")))
+        shutil.chown(folder, UNPRIVILEGED, "nogroup")
+        servers = Pair(folder, [choose_port(folder / f"{number}.port") for number in range(2)])
+        first, second = folder / "0", folder / "1"
+        servers.run("initdb", "-D", first, "--auth=trust", "-U", "callcentre", "--encoding=UTF8", "--locale=C.UTF-8")
+        stack.callback(servers.stop)
+        servers.serve(0)
+        with psycopg.connect(servers.url(0), dbname="postgres", autocommit=True) as connection:
+            connection.execute("CREATE DATABASE callcentre")
+            where = ["-h", "127.0.0.1", "-p", str(servers.ports[0]), "-U", "callcentre"]
+            servers.run("pg_basebackup", *where, "-D", second, "-R", "-X", "stream", "-c", "fast")
+            servers.serve(1)
+            if is_synchronous:
+                connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+                connection.execute("SELECT pg_reload_conf()")
+        stack.enter_context(_variables(DATABASE_URL=servers.url(0)))
+        made = stack.enter_context(machine(linked=True, asterisk=True))
+        made.place, servers.made = servers, made
+        yield made
