@@ -3,7 +3,7 @@
 An app's module `monitoring` registers its own; the web processes import these modules at their start.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import psycopg
@@ -22,12 +22,12 @@ class NotReadyError(Exception):
     """A failed check, with a text that operators and strangers may read."""
 
 
-def query(sql: str) -> list[tuple[Any, ...]]:
+def query(sql: str, values: Sequence[object] | None = None) -> list[tuple[Any, ...]]:
     """Run the statement on a new connection, since the connection of the request may hang."""
     limits: dict[str, Any] = {"connect_timeout": 2, "tcp_user_timeout": 2000, "application_name": "callcentre health"}
     with psycopg.connect(**{**connection.get_connection_params(), **limits}) as own, own.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 2000")
-        cursor.execute(sql.encode())
+        cursor.execute(sql.encode(), values)
         return list(cursor.fetchall())
 
 
