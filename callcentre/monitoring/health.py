@@ -29,7 +29,7 @@ from callcentre.core.broker_queues import waiting_tasks
 from callcentre.core.due_work import DueWork
 from callcentre.core.file_store import check_folder
 from callcentre.core.heartbeats import SILENCES, missing
-from callcentre.core.monitoring import NotReadyError, database_figures, gauge, gauges, probes, query
+from callcentre.core.monitoring import NotReadyError, database_figures, gauge, gauges, one_connection, probes, query
 from callcentre.core.network import client_address, is_in_networks
 
 logger = logging.getLogger(__name__)
@@ -236,8 +236,11 @@ _DATABASE = """
 SELECT pg_database_size(current_database()),
        count(*) FILTER (WHERE state = 'active'),
        count(*),
-       current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
-         - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
+       LEAST(
+         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+           - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
+         (SELECT NULLIF(datconnlimit, -1) FROM pg_database WHERE datname = current_database()) - count(*)
+       ),
        GREATEST(EXTRACT(epoch FROM now() - min(xact_start) FILTER (WHERE pid <> pg_backend_pid())), 0)::float8
 FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
 """
@@ -260,6 +263,7 @@ def _oldest_due_work() -> dict[str, float]:
     return dict.fromkeys(models, 0.0) | {label: age.total_seconds() for label, age in ages}
 
 
+@one_connection()
 def _database_metrics() -> list[Metric]:
     ((size, active, connections, left, oldest),) = query(_DATABASE)
     beats = query(SILENCES)
