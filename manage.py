@@ -12,12 +12,15 @@ def main() -> None:
         from django.core.exceptions import ImproperlyConfigured
         from django.core.management import execute_from_command_line
         from django.db import OperationalError
+
+        from callcentre.monitoring.logging import write_lines_only
     except ImportError as exc:
         raise ImportError(
             "Couldn't import Django. Are you sure it's installed and "
             "available on your PYTHONPATH environment variable? Did you "
             "forget to activate a virtual environment?"
         ) from exc
+    write_lines_only()
     try:
         execute_from_command_line(sys.argv)
     except (ImproperlyConfigured, OperationalError) as error:

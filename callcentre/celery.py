@@ -1,6 +1,7 @@
 """The Celery app. Tasks carry the id of the request that enqueued them, and log it."""
 
 import os
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -8,6 +9,7 @@ from typing import Any
 
 import structlog
 from celery import Celery
+from celery.apps import worker
 from celery.signals import (
     before_task_publish,
     import_modules,
@@ -25,8 +27,11 @@ from callcentre.core.heartbeats import INTERVAL_SECONDS, Pulse
 from callcentre.core.request_id import current_request_id
 from callcentre.environment import read_settings
 from callcentre.monitoring import metrics
+from callcentre.monitoring.logging import line_of
 
 read_settings()
+# Celery writes text when it gets a signal, in whose handler no logger may be used.
+worker.safe_say = lambda text, *_: os.write(sys.stderr.fileno(), line_of(text).encode())
 # Celery would run Django's checks in each worker, and ignore their result. That costs a tenth of a second and 10 MB.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from callcentre.launch.embedded import default_var, read_environment
+from callcentre.monitoring.logging import write_lines_only
 
 VAR = default_var()
 # Variables of a `make run` in another terminal, so that commands beside it work with the same settings.
@@ -23,6 +24,7 @@ _RUNNING = read_environment(VAR)
 
 def read_settings() -> None:
     """Read the settings. End this process with one sentence if they cannot be read."""
+    write_lines_only()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "callcentre.settings")
     try:
         settings.INSTALLED_APPS  # noqa: B018  (the first access reads them)

@@ -1,9 +1,10 @@
 """Figures of the dialling for /metrics, and the check of /health/dialling."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from django.utils import timezone
-from prometheus_client.core import Metric
+from prometheus_client.core import GaugeMetricFamily, Metric
 
 from callcentre.core.monitoring import NotReadyError, database_figures, gauge, gauges, probes, query
 from callcentre.core.statements import Statement
@@ -25,15 +26,22 @@ _TODAY = Statement("""
 SELECT {counts}
 FROM campaigns_diallingday WHERE day = '{{day}}'
 """).of(counts=", ".join(f"COALESCE(sum({name}), 0)::int" for name in _COUNTS))
+# The law counts the day and the last 30 days, each by itself (docs/dialling.md).
+_DROPS = """
+SELECT code, span, sum(drops)::int, sum(live_answers)::int
+FROM campaigns_diallingday d JOIN campaigns_campaign c ON c.id = d.campaign_id
+CROSS JOIN (VALUES ('day', 1), ('days_30', 30)) AS spans(span, days)
+WHERE day > date '{day}' - days GROUP BY c.id, span HAVING sum(drops) > 0
+"""
 
 
-def _of_today(statement: str) -> tuple[int, ...]:
-    return query(statement.format(day=timezone.localdate().isoformat()))[0]
+def _of_today(statement: str) -> list[tuple[Any, ...]]:
+    return query(statement.format(day=timezone.localdate().isoformat()))
 
 
 def check_dialling() -> None:
     """Fail if campaigns are to be dialled and no process has them."""
-    _, without_dialler = _of_today(CAMPAIGNS)
+    ((_, without_dialler),) = _of_today(CAMPAIGNS)
     if without_dialler:
         raise NotReadyError(f"{without_dialler} campaigns are to be dialled, and no dialler has them.")
 
@@ -43,7 +51,7 @@ probes["dialling"] = check_dialling
 
 def figures() -> Iterable[Metric]:
     silences = [seconds for key, seconds in query(HOLDERS) if key == DIALLER]
-    to_dial, without_dialler = _of_today(CAMPAIGNS)
+    ((to_dial, without_dialler),) = _of_today(CAMPAIGNS)
     yield gauge("callcentre_diallers", "Processes that dial for campaigns", len(silences))
     if silences:
         longest = max(0.0, *silences)
@@ -59,8 +67,15 @@ def figures() -> Iterable[Metric]:
         "callcentre_dialling_today",
         "Counts of the day, of all campaigns",
         "count",
-        dict(zip(_COUNTS, _of_today(_TODAY), strict=True)),
+        dict(zip(_COUNTS, *_of_today(_TODAY), strict=True)),
     )
+    labels = ["campaign", "span"]
+    drops = GaugeMetricFamily("callcentre_campaign_drops", "Drops of a campaign, if it has any", labels=labels)
+    answers = GaugeMetricFamily("callcentre_campaign_live_answers", "Its answers of persons", labels=labels)
+    for code, span, dropped, answered in _of_today(_DROPS):
+        drops.add_metric([code, span], dropped)
+        answers.add_metric([code, span], answered)
+    yield from (drops, answers)
 
 
 database_figures.append(figures)

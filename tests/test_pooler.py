@@ -50,6 +50,7 @@ OF_SESSIONS = {
     },
     r"\"SET (?!LOCAL|TRANSACTION|CONSTRAINTS)": {
         "callcentre/core/direct_connection.py",
+        "callcentre/management/commands/migrate.py",
         "campaigns/dialling/ownership.py",
     },
     r"set_config\([^()]*, false\)": set(),

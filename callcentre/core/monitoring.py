@@ -3,7 +3,9 @@
 An app's module `monitoring` registers its own; the web processes import these modules at their start.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import Any
 
 import psycopg
@@ -16,18 +18,35 @@ Figures = Callable[[], Iterable[Metric]]
 database_figures: list[Figures] = []
 # Path after /health/ -> a check that raises NotReadyError.
 probes: dict[str, Callable[[], None]] = {}
+_shared: ContextVar[psycopg.Connection[tuple[Any, ...]] | None] = ContextVar("shared", default=None)
 
 
 class NotReadyError(Exception):
     """A failed check, with a text that operators and strangers may read."""
 
 
-def query(sql: str, alias: str = DEFAULT_DB_ALIAS) -> list[tuple[Any, ...]]:
-    """Run the statement on a new connection, since the connection of the request may hang."""
+def _connect(alias: str = DEFAULT_DB_ALIAS) -> psycopg.Connection[tuple[Any, ...]]:
     limits: dict[str, Any] = {"connect_timeout": 2, "tcp_user_timeout": 2000, "application_name": "callcentre health"}
-    with psycopg.connect(**{**connections[alias].get_connection_params(), **limits}) as own, own.cursor() as cursor:
+    return psycopg.connect(**{**connections[alias].get_connection_params(), **limits})
+
+
+@contextmanager
+def one_connection() -> Iterator[None]:
+    """Let the queries of the block share a connection: a scrape has twenty."""
+    with _connect() as own:
+        token = _shared.set(own)
+        try:
+            yield
+        finally:
+            _shared.reset(token)
+
+
+def query(sql: str, values: Sequence[object] | None = None, *, alias: str = DEFAULT_DB_ALIAS) -> list[tuple[Any, ...]]:
+    """Run the statement on a new connection, since the connection of the request may hang."""
+    shared = _shared.get() if alias == DEFAULT_DB_ALIAS else None
+    with nullcontext(shared) if shared else _connect(alias) as own, own.transaction(), own.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 2000")
-        cursor.execute(sql.encode())
+        cursor.execute(sql.encode(), values)
         return list(cursor.fetchall())
 
 

@@ -62,7 +62,8 @@ def lag(ask_primary: Callable[[str], list[Any]] = query) -> Lag:
     """
     ((position, now, system, database),) = ask_primary(_PRIMARY)
     # On a new connection: that of this thread may hang.
-    state = query(_REPLICA.format(position=position, system=system, database=database.replace("'", "''")), REPLICA)
+    asked = _REPLICA.format(position=position, system=system, database=database.replace("'", "''"))
+    state = query(asked, alias=REPLICA)
     ((is_replica, has_all, last_commit),) = state
     if not is_replica or (last_commit is None and not has_all):
         raise NotReadyError("DATABASE_REPLICA_URL does not lead to a replica of the database.")

@@ -12,8 +12,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 import redis
+from django.apps import apps
 from django.conf import settings
 from django.db.migrations.loader import MigrationLoader
+from django.db.models import DurationField, ExpressionWrapper, F, Value
+from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.module_loading import autodiscover_modules
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
@@ -23,9 +26,10 @@ from prometheus_client.registry import Collector
 
 from callcentre.core import free_space, replica
 from callcentre.core.broker_queues import waiting_tasks
+from callcentre.core.due_work import DueWork
 from callcentre.core.file_store import check_folder
 from callcentre.core.heartbeats import SILENCES, missing
-from callcentre.core.monitoring import NotReadyError, database_figures, gauge, gauges, probes, query
+from callcentre.core.monitoring import NotReadyError, database_figures, gauge, gauges, one_connection, probes, query
 from callcentre.core.network import client_address, is_in_networks
 
 logger = logging.getLogger(__name__)
@@ -248,13 +252,36 @@ _DATABASE = """
 SELECT pg_database_size(current_database()),
        count(*) FILTER (WHERE state = 'active'),
        count(*),
+       LEAST(
+         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+           - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
+         (SELECT NULLIF(datconnlimit, -1) FROM pg_database WHERE datname = current_database()) - count(*)
+       ),
        GREATEST(EXTRACT(epoch FROM now() - min(xact_start) FILTER (WHERE pid <> pg_backend_pid())), 0)::float8
 FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
 """
 
 
+def _oldest_due_work() -> dict[str, float]:
+    """Return the model of due work -> the seconds since its oldest row is due, 0 for none.
+
+    Deliveries, which no sweep of the rows enqueues, have a figure of their own (webhooks/monitoring.py).
+    """
+    models = {each._meta.label: each for each in apps.get_models() if issubclass(each, DueWork) and each.task}
+    age = ExpressionWrapper(Now() - F("next_attempt_at"), DurationField())
+    first, *others = (
+        model._base_manager.filter(model.waits, next_attempt_at__lte=Now())
+        .order_by("next_attempt_at")
+        .values_list(Value(label), age)[:1]
+        for label, model in models.items()
+    )
+    ages = query(*first.union(*others, all=True).query.sql_with_params())
+    return dict.fromkeys(models, 0.0) | {label: age.total_seconds() for label, age in ages}
+
+
+@one_connection()
 def _database_metrics() -> list[Metric]:
-    ((size, active, connections, oldest),) = query(_DATABASE)
+    ((size, active, connections, left, oldest),) = query(_DATABASE)
     beats = query(SILENCES)
     dead = dict.fromkeys(missing({kind: seconds for kind, seconds, _count in beats}), 0)
     return [
@@ -267,6 +294,13 @@ def _database_metrics() -> list[Metric]:
         *(metric for figures in database_figures for metric in figures()),
         gauge("callcentre_database_bytes", "Size of the database", size),
         gauge("callcentre_database_connections", "Connections to the database", connections),
+        gauge("callcentre_database_connections_left", "Connections that the server still allows", left),
         gauge("callcentre_database_active_connections", "Connections that run a statement", active),
         gauge("callcentre_database_oldest_transaction_seconds", "Age of the oldest open transaction", oldest),
+        gauges(
+            "callcentre_due_work_oldest_seconds",
+            "Since when the oldest row that no worker has taken is due; 0 for none",
+            "model",
+            _oldest_due_work(),
+        ),
     ]

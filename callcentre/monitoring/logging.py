@@ -1,11 +1,14 @@
 """Logs: one JSON object per line on standard error, with the request id and without secrets."""
 
 import logging
+import os
 import re
+import sys
+import threading
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, TextIO
 
 import orjson
 import structlog
@@ -90,6 +93,46 @@ class LineFormatter(logging.Formatter):
         if self._as_json:
             return orjson.dumps(line, default=repr, option=orjson.OPT_NON_STR_KEYS).decode()
         return str(_console(None, record.levelname.lower(), line))
+
+
+# A traceback up to the line that names the error, or a line with the indented ones after it.
+_BLOCK = re.compile(r"Traceback \(.*\n(?:[ \t].*\n)*\S.*\n|(?!Traceback \().*\n(?:[ \t].*\n)*")
+
+
+class TextToLines:
+    """Standard error whose text becomes lines of the log: what no logger wrote, such as a traceback or a sentence."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._of_thread = stream, threading.local()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        begun, end = getattr(self._of_thread, "text", "") + text, 0
+        while block := _BLOCK.match(begun, end):
+            self._stream.write(line_of(block[0]))
+            end = block.end()
+        self._of_thread.text = begun[end:]
+        return len(text)
+
+
+def line_of(block: str) -> str:
+    """Return the line of the log for a block of text, which may be such a line already; "" for an empty block."""
+    text = block.strip()
+    if not text or text.startswith('{"event":'):
+        return block.lstrip()
+    event = text.splitlines()[-1 if text.startswith("Traceback ") else 0]
+    level = logging.WARNING if "Warning: " in event else logging.ERROR
+    values = {"name": "stderr", "levelno": level, "levelname": logging.getLevelName(level), "msg": event}
+    return LineFormatter().format(logging.makeLogRecord(values | ({"exception": text} if text != event else {}))) + "\n"
+
+
+def write_lines_only() -> None:
+    """Let this process write nothing but lines of the log to standard error, unless a person reads it."""
+    is_wanted = os.environ.get("LOG_JSON", "1").lower() not in ("0", "false", "no", "off")
+    if is_wanted and not sys.stderr.isatty() and not isinstance(sys.stderr, TextToLines):
+        sys.stderr = TextToLines(sys.stderr)  # type: ignore[assignment]
 
 
 class WithoutSweeps(logging.Filter):

@@ -1,5 +1,6 @@
 """Each system check, by its id: the settings that it refuses, and good settings."""
 
+import json
 import os
 import re
 import subprocess
@@ -165,12 +166,13 @@ def test_every_message_says_what_to_do(settings):
 
 
 def started(*arguments: str, **environment: str) -> tuple[int, str]:
-    """Return exit code and output of a process with these variables."""
+    """Return the exit code of a process with these variables, and its output, without the form of the log."""
     command = [sys.executable, *arguments]
     done = subprocess.run(
         command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=100, check=False
     )
-    return done.returncode, done.stdout + done.stderr
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    return done.returncode, done.stdout + "".join(f"{line.get('exception', line['event'])}\n" for line in lines)
 
 
 @pytest.mark.walk("web")

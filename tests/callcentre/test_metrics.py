@@ -18,9 +18,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from callcentre.celery import bind_context, clear_context, count_loss
 from callcentre.monitoring import health
-from campaigns.dialling import dialler
-from telephony import event_dispatcher
-from telephony.leader_election import Leadership
 from tests.serving import free_port
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -187,22 +184,3 @@ def test_processes_add_up_in_one_folder_and_continue_the_files_of_those_that_end
 
     assert "callcentre_queries_total 15.0" in said.stdout
     assert len(list(folder.glob("counter_*.db"))) == 2
-
-
-def test_the_dashboard_asks_for_metrics_that_exist(client):
-    # The counters of other processes, which the same scrape includes.
-    assert event_dispatcher.handled
-    assert dialler.failures
-    with Leadership() as leadership:
-        leadership.acquire()
-        names = {name for name, *_ in scraped(client)}
-    described = set(re.findall(r"# HELP (\w+)", client.get("/metrics").content.decode()))
-
-    dashboard = (ROOT / "deploy" / "grafana-dashboard.json").read_text()
-    asked = set(re.findall(r"\bcallcentre_\w+", dashboard))
-
-    assert {
-        name
-        for name in asked
-        if name not in names and name.removesuffix("_bucket").removesuffix("_count") not in described
-    } == set()

@@ -1,6 +1,6 @@
-"""Upgrades of a database of 0.1.0 with the demonstration's data, the last version before 1.0.0.
+"""Upgrades of databases with the demonstration's data: of 0.1.0, the last version before 1.0.0, and of each release since.
 
-An upgrade test of a later version starts at the release before it.
+`.ci/release-dump` makes the dump of a release.
 """
 
 import lzma
@@ -27,6 +27,11 @@ from tests.processes import ROOT
 pytestmark = [pytest.mark.slow("restores a dump and migrates it"), pytest.mark.django_db]
 
 DUMP = Path(__file__).with_name("0.1.0.sql.xz")
+RELEASES = sorted(Path(__file__).parent.glob("[1-9]*.sql.xz"))
+COUNTS = """
+SELECT relname, (xpath('//c/text()', query_to_xml(format('SELECT count(*) AS c FROM %I', relname), true, true, '')))[1]
+FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+"""
 # What the migrations after `0001` change.
 CHANGES = (
     Path(__file__).with_name("changes.sql").read_text()
@@ -151,6 +156,19 @@ def test_an_upgrade_changes_no_row_and_leads_to_the_tables_of_a_new_database(dum
         assert schema(old) == schema(new)
         assert recorded(old) == recorded(new)
     assert run(old, "manage.py", "makemigrations", "--check", "--dry-run")[0] == 0
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=lambda path: path.name.removesuffix(".sql.xz"))
+def test_an_upgrade_of_a_release_keeps_all_rows_and_leads_to_the_tables_of_a_new_database(release: Path) -> None:
+    with copy_of("template0") as name:
+        restore(name, lzma.decompress(release.read_bytes()))
+        before = execute(name, COUNTS)
+        code, output = run(name, "manage.py", "migrate")
+        assert code == 0, output
+        after = {table: int(count) for table, count in execute(name, COUNTS)}
+        assert {table: count for table, count in before if after.get(table, -1) < int(count)} == {}
+        with migrated_database() as new:
+            assert schema(name) == schema(new)
 
 
 @pytest.mark.walk("campaigns-name < '0028'")
