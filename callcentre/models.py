@@ -370,7 +370,8 @@ class Heartbeat(models.Model):
 
 
 # Models of this app that are defined in other modules.
-from callcentre.core.deletions import Deletion, FileRemoval  # noqa: E402, F401
+from callcentre.core.deletions import Deletion  # noqa: E402, F401
+from callcentre.core.file_removals import FileRemoval  # noqa: E402, F401
 from callcentre.core.file_store import FileStore  # noqa: E402, F401
 from callcentre.core.legal_holds import LegalHold  # noqa: E402, F401
 from callcentre.core.person_exports import PersonExport  # noqa: E402, F401

@@ -2,7 +2,7 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
-from callcentre.core import audit, deletions, due_work, person_exports, retention
+from callcentre.core import audit, deletions, due_work, file_removals, person_exports, retention
 from callcentre.core.enqueue import enqueue
 from callcentre.core.exporting.jobs import remove_outdated_files
 from callcentre.models import IdempotencyRecord, Lockout, PersonExport
@@ -57,7 +57,7 @@ def run_retention(kind: str) -> None:
 @shared_task(name="callcentre.remove_files")
 def remove_files() -> None:
     """Remove the files that deletions left in the storage."""
-    deletions.remove_files()
+    file_removals.remove_files()
 
 
 @shared_task(name="callcentre.sweep_due_work")

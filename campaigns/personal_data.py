@@ -4,7 +4,8 @@ from django.db.models import Model, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
-from callcentre.core.deletions import Busy, Deletion, FileRemoval
+from callcentre.core.deletions import Busy, Deletion
+from callcentre.core.file_removals import FileRemoval
 from callcentre.core.personal_data import SETTINGS, WORK, Data, Fate, Nothing, Person
 from callcentre.core.statements import Statement, rows_of
 from campaigns import models

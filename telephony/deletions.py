@@ -10,8 +10,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from callcentre.core.actor import SYSTEM
-from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval, Kind, Part, register
+from callcentre.core.deletions import Busy, Consequences, Deletion, Kind, Part, register
 from callcentre.core.due_work import LEASE
+from callcentre.core.file_removals import FileRemoval
 from telephony import events, models
 from telephony.customers import customers_of
 

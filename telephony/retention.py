@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db.models import CASCADE, SET_NULL, Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.deletions import FileRemoval
+from callcentre.core.file_removals import FileRemoval
 from callcentre.core.retention import Kind, register
 from telephony.models import AgentSession, AgentState, CallBack, CallerMessage, Connection, Recording, Transcription
 

@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Upper
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.deletions import FileRemoval
+from callcentre.core.file_removals import FileRemoval
 from callcentre.core.retention import Kind, register
 from telephony.deletions import forget_now
 from telephony.models import Connection

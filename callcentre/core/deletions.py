@@ -7,16 +7,15 @@ are removed from the storage after the transaction that deletes their rows.
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 from django.apps import apps
-from django.core.files.storage import default_storage
 from django.db import models, transaction
-from django.db.models import F, Q
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.dispatch import Signal
 from django.utils import timezone
@@ -31,6 +30,7 @@ from callcentre.core.due_work import Claim, DueQuerySet, DueWork, NotOurs, Retri
 from callcentre.core.encryption import EncryptedTextField
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.file_removals import remove_files
 from callcentre.core.legal_holds import LegalHold
 from callcentre.core.personal_data import Person, has_held, is_held
 from callcentre.core.sender import acting
@@ -39,12 +39,10 @@ logger = logging.getLogger(__name__)
 
 RIGHT = "callcentre.delete_personal_data"
 LONGEST_REASON = 500
-# The pause after an attempt that found the object in use, and after a file that could not be removed.
+# The pause after an attempt that found the object in use.
 BUSY_PAUSE = timedelta(seconds=10)
-FAILED_PAUSE = timedelta(minutes=1)
 # After this time a deletion lets the worker do other tasks and is enqueued again.
 TURN_SECONDS = 300.0
-REMOVED_AT_ONCE = 500
 ON_HOLD = gettext_noop("A legal hold forbids the deletion.")
 
 
@@ -369,54 +367,9 @@ def _run(claim: Claim[Deletion]) -> None:
         claim.fail(type(error).__name__)
 
 
-class FileRemoval(models.Model):
-    """A file that must leave the storage, recorded in the transaction that deletes its row.
-
-    The row stays until the storage has removed the file.
-    """
-
-    path = models.CharField(max_length=200)
-    due_at = models.DateTimeField(default=timezone.now)
-    failure_count = models.PositiveSmallIntegerField(default=0)
-
-    class Meta:
-        app_label = "callcentre"
-        verbose_name = _("file to be removed")
-        verbose_name_plural = _("files to be removed")
-        ordering = ["id"]
-        indexes = [models.Index(fields=["due_at"], name="fileremoval_due")]
-
-    def __str__(self) -> str:
-        return self.path
-
-    @classmethod
-    def add(cls, paths: Sequence[str], after: timedelta = timedelta()) -> int:
-        """Record files to be removed after the commit, or later by `delay`; return their number."""
-        due_at = timezone.now() + after
-        return len(FileRemoval.objects.bulk_create([FileRemoval(path=path, due_at=due_at) for path in paths if path]))
-
-
 def forget_log_entries(model: type[models.Model], ids: Collection[Any]) -> None:
     """Blank the names and values of deleted objects in the audit log. It still shows the time and the editor of each
     change. Django's log of edits has no names.
     """
     logged = AuditEntry.objects.filter(model=model._meta.label_lower, object_id__in=[str(each) for each in ids])
     logged.update(object_name="", changes={})
-
-
-def remove_files() -> int:
-    """Remove due files from the storage and return their number. Failed removals are retried later."""
-    count = 0
-    for removal in FileRemoval.objects.filter(due_at__lte=timezone.now()).order_by("due_at")[:REMOVED_AT_ONCE]:
-        try:
-            default_storage.delete(removal.path)
-        except Exception as error:  # noqa: BLE001  (storages raise any exception)
-            logger.warning("file not removed", extra={"path": removal.path, "error": repr(error)})
-            pause = FAILED_PAUSE * 2 ** min(removal.failure_count, 8)
-            FileRemoval.objects.filter(pk=removal.pk).update(
-                due_at=timezone.now() + pause, failure_count=F("failure_count") + 1
-            )
-        else:
-            removal.delete()
-            count += 1
-    return count

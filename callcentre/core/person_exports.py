@@ -17,12 +17,12 @@ from callcentre.core import personal_data
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
 from callcentre.core.changes import actor_columns
-from callcentre.core.deletions import FileRemoval
 from callcentre.core.due_work import Claim
 from callcentre.core.encryption import EncryptedTextField
 from callcentre.core.enqueue import enqueue
 from callcentre.core.exporting.builds import Builder, Progress
 from callcentre.core.exporting.jobs import FileJob
+from callcentre.core.file_removals import FileRemoval
 from callcentre.core.personal_data import Data, Person
 from callcentre.core.request_id import current_request_id
 from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups

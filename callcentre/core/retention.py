@@ -23,10 +23,11 @@ from django.utils.translation import gettext_noop
 
 from callcentre.core.actor import SYSTEM, Actor
 from callcentre.core.audit import audited
-from callcentre.core.deletions import TURN_SECONDS, remove_files
+from callcentre.core.deletions import TURN_SECONDS
 from callcentre.core.due_work import DIED, Claim, DueQuerySet, DueWork, NotOurs, Retries
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.file_removals import remove_files
 from callcentre.core.personal_data import without_held
 from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
 from callcentre.core.sender import acting

@@ -10,8 +10,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from callcentre.core.audit import AuditAction, AuditEntry
-from callcentre.core.deletions import FileRemoval, forget_log_entries
+from callcentre.core.deletions import forget_log_entries
 from callcentre.core.enqueue import enqueue
+from callcentre.core.file_removals import FileRemoval
 from callcentre.lists.models import ListAction, ListExport, SavedView
 
 # The parameter of an address with the words that were searched for.

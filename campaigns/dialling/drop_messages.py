@@ -3,7 +3,7 @@
 from django.db import transaction
 
 from callcentre.core.actor import Actor
-from callcentre.core.deletions import FileRemoval
+from callcentre.core.file_removals import FileRemoval
 from campaigns.models import Campaign
 from telephony import sounds
 

@@ -12,9 +12,9 @@ from django.db.models import Max
 from callcentre.core.actor import Actor
 from callcentre.core.advisory_locks import lock_until_commit
 from callcentre.core.changes import copy_of
-from callcentre.core.deletions import FileRemoval
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.file_removals import FileRemoval
 from campaigns import events
 from campaigns.models import (
     Campaign,

@@ -17,7 +17,7 @@ from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from callcentre.admin import Admin, Inline, display, page_action
 from callcentre.admin.theme import ModelForm
-from callcentre.core.deletions import FileRemoval
+from callcentre.core.file_removals import FileRemoval
 from telephony import sounds
 from telephony.admin.state_labels import Undeletable
 from telephony.calls import prompts

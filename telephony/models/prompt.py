@@ -11,7 +11,7 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
 from callcentre.core.changes import TimestampedModel
-from callcentre.core.deletions import FileRemoval
+from callcentre.core.file_removals import FileRemoval
 from callcentre.core.scope import Lookups
 from telephony.models.connection import Connection
 from telephony.models.queue import LANGUAGE, NUMBER, Queue

@@ -14,7 +14,8 @@ from django_otp.oath import TOTP
 
 from callcentre.core.actor import SYSTEM
 from callcentre.core.audit import AuditEntry, AuditLog
-from callcentre.core.deletions import Deletion, FileRemoval
+from callcentre.core.deletions import Deletion
+from callcentre.core.file_removals import FileRemoval
 from callcentre.core.file_store import FileStore
 from callcentre.core.legal_holds import LegalHold
 from callcentre.core.person_exports import PersonExport

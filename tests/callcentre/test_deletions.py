@@ -9,10 +9,11 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from callcentre.core import deletions
-from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval, Kind
+from callcentre.core import deletions, file_removals
+from callcentre.core.deletions import Busy, Consequences, Deletion, Kind
 from callcentre.core.due_work import NotOurs
 from callcentre.core.errors import Conflict, Invalid
+from callcentre.core.file_removals import FileRemoval
 from callcentre.models import Lockout
 from tests.callcentre.factories import DeletionFactory, FileRemovalFactory
 from tests.conftest import ACTOR
@@ -172,13 +173,13 @@ def test_a_file_that_the_storage_fails_to_remove_is_removed_later(monkeypatch, t
     removal = FileRemovalFactory(path=path)
     with monkeypatch.context() as broken:
         broken.setattr("os.remove", _refuse)
-        assert deletions.remove_files() == 0
+        assert file_removals.remove_files() == 0
     removal.refresh_from_db()
     assert (removal.failure_count, removal.due_at > timezone.now(), files(tmp_path)) == (1, True, 1)
-    assert deletions.remove_files() == 0
+    assert file_removals.remove_files() == 0
 
     FileRemoval.objects.update(due_at=timezone.now())
-    deletions.remove_files()
+    file_removals.remove_files()
 
     assert (FileRemoval.objects.count(), files(tmp_path)) == (0, 0)
 
@@ -191,7 +192,7 @@ def test_a_file_that_is_gone_already_is_no_failure():
     FileRemovalFactory(path="files/nowhere")
     FileRemovalFactory(due_at=timezone.now() + timedelta(minutes=1))
 
-    assert deletions.remove_files() == 1
+    assert file_removals.remove_files() == 1
     assert FileRemoval.objects.count() == 1
 
 

@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from callcentre.core import file_store
-from callcentre.core.deletions import FileRemoval, remove_files
+from callcentre.core.file_removals import FileRemoval, remove_files
 from callcentre.core.file_store import MARK, check_folder
 from callcentre.core.monitoring import NotReadyError
 from callcentre.environment import file_storage

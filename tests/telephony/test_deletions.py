@@ -8,9 +8,10 @@ from django.core.files.storage import default_storage
 from django.utils import timezone
 
 from callcentre.core import deletions
-from callcentre.core.deletions import Deletion, FileRemoval, consequences_of
+from callcentre.core.deletions import Deletion, consequences_of
 from callcentre.core.due_work import Claim
 from callcentre.core.errors import Conflict
+from callcentre.core.file_removals import FileRemoval
 from telephony import recording_files
 from telephony.models import Connection, Recording, Transcription
 from telephony.verbs import recordings

@@ -7,7 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from callcentre.core.deletions import FileRemoval
+from callcentre.core.file_removals import FileRemoval
 from telephony.models import Menu, Prompt, Queue, ScreenPop
 from tests.backoffice import errors_of, page_of, superuser
 from tests.campaigns.factories import CampaignFactory

@@ -7,8 +7,8 @@ from django.core.files.storage import default_storage
 from django.urls import reverse
 from django.utils import timezone
 
-from callcentre.core.deletions import FileRemoval
 from callcentre.core.errors import ErrorCode, Fault, Invalid
+from callcentre.core.file_removals import FileRemoval
 from callcentre.models import User
 from tests.backoffice import page_of, superuser
 from tests.conftest import ACTOR

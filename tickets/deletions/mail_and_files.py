@@ -15,7 +15,8 @@ from django.utils.translation import gettext_noop
 
 from callcentre.core.actor import Actor
 from callcentre.core.changes import change_columns
-from callcentre.core.deletions import Busy, Consequences, Deletion, FileRemoval, Part, forget_log_entries
+from callcentre.core.deletions import Busy, Consequences, Deletion, Part, forget_log_entries
+from callcentre.core.file_removals import FileRemoval
 from tickets import events
 from tickets.models import Dispatch, Message, Rating, ReceivedMail, StoredFile, Ticket, TicketChange
 from tickets.verbs.ticket_row import lock_ticket

@@ -10,9 +10,10 @@ from django.utils.translation import gettext_noop
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
 from callcentre.core.changes import still_there
-from callcentre.core.deletions import FileRemoval, forget_log_entries
+from callcentre.core.deletions import forget_log_entries
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
+from callcentre.core.file_removals import FileRemoval
 from callcentre.core.personal_data import without_held
 from tickets.models.mail_senders import BlockedSender
 from tickets.models.received_mail import ReceivedMail

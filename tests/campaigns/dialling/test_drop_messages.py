@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from callcentre.core.deletions import remove_files
+from callcentre.core.file_removals import remove_files
 from callcentre.core.limited_process import BeyondLimits
 from campaigns.dialling.drop_messages import set_message, sound_of
 from campaigns.models import Campaign
