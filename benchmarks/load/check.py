@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from typing import Any
 
 from benchmarks.endurance import FAULTS
@@ -10,6 +11,8 @@ from benchmarks.harness import ROOT
 from benchmarks.load.machine import Machine
 from benchmarks.load.work import Ledger
 
+# A mail in the mailbox is fetched within this time.
+MAIL_SECONDS = 15.0
 _L = "(SELECT id FROM campaigns_campaign WHERE code = 'L0000')"
 # Kind of what was accepted -> the marks of what is there.
 _THERE = {
@@ -55,6 +58,9 @@ def _column(connection: Any, statement: str) -> set[str]:
 def lost(machine: Machine, ledger: Ledger, *, is_over: bool = False) -> dict[str, list[str]]:
     """Return what was accepted and is not there, by kind; `is_over`: the work has ended, and nothing may be open."""
     accepted = {kind: set(marks) for kind, marks in ledger.accepted.items()}
+    if not is_over:
+        latest = time.monotonic() - MAIL_SECONDS
+        accepted["mails"] = {mark for mark, at in list(ledger.accepted["mails"].items()) if at < latest}
     with machine.running.connect() as connection:
         found = {kind: sorted(accepted.get(kind, set()) - _column(connection, there)) for kind, there in _THERE.items()}
         found |= {what: sorted(_column(connection, statement)) for what, statement in _WITHOUT.items()}

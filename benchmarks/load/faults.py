@@ -6,7 +6,8 @@ After each fault the service must be normal again by itself (probes, no error, n
 be clean, within minutes; all that was accepted must be there, all events delivered or waiting visibly, and no number
 called twice. SCENARIO is a name as of `--list`, with `*`; without one, all are tried, which takes an hour. `--seconds`
 is the length of those faults that last. The switch is the stand-in of the tests, reached by a link that can be cut, as
-are the stores and the world outside. `--once` is for CI: each process and store is killed once, a second apart.
+are the stores and the world outside. `--small` has ten agents and little work; so has `--once`, for CI, where each
+process and store is killed once, a second apart.
 """
 
 import argparse
@@ -235,15 +236,15 @@ def happen(trial: Trial, name: str, fault: Fault) -> bool:
     return normal is not None and not wrong
 
 
-def happen_at(place: Place, faults: dict[str, Fault], seconds: float, *, is_short: bool = False) -> bool:
-    agents = 10 if is_short else AGENTS
+def happen_at(place: Place, faults: dict[str, Fault], seconds: float, *, is_small: bool = False) -> bool:
+    agents = 10 if is_small else AGENTS
     with place() as made:
-        wrap_up = 5 if is_short else WRAP_UP_SECONDS
+        wrap_up = 5 if is_small else WRAP_UP_SECONDS
         cookies, watch = prepare(made, agents, agents // 2, agents // 5, wrap_up), Watch(made)
         dial(made, is_on=True)
-        with working(made, cookies, RATE, agents) as work:
+        with working(made, cookies, RATE / 3 if is_small else RATE, agents) as work:
             trial = Trial(made, work, watch, seconds, Browser(made.running.port, {}))
-            time.sleep(10 if is_short else WARM_UP_SECONDS)
+            time.sleep(10 if is_small else WARM_UP_SECONDS)
             if wait_for(trial.is_normal, NORMAL_SECONDS) is None:
                 print(f"  WRONG: not normal before any fault: {trial.unusual}", flush=True)
                 return False
@@ -261,6 +262,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--once", action="store_true")
+    parser.add_argument("--small", action="store_true")
     options = parser.parse_args()
     places = {"once": (asterisk, {"each process and store killed": kill_all})} if options.once else PLACES
     if options.list:
@@ -273,7 +275,7 @@ def main() -> None:
             name: fault for name, fault in faults.items() if any(fnmatch(name, each) for each in options.scenarios)
         }
         if chosen:
-            well &= happen_at(place, chosen, options.seconds, is_short=options.once)
+            well &= happen_at(place, chosen, options.seconds, is_small=options.once or options.small)
     sys.exit(None if well else "Something is wrong.")
 
 

@@ -16,6 +16,9 @@ RECORDS_OF_AGENT = 400
 HOTLINE = "225550100"
 GOOD = ["TICKET_CREATED", "TICKET_AGENT_RESPONDED", "OUTBOUND_RECORD_CREATED", "OUTBOUND_RECORD_STATUS_CHANGED"]
 
+_DIGITS = "'00', '00', '00', '01', '01', '01', '01', '03', '03', '04'"
+_STATUSES = "'201', '201', '201', '486', '486', '486', '486', '603', '603', '404'"
+
 _AGENTS = """
 INSERT INTO telephony_agent (login, name, surname, email, is_active, number, outbound_mode, has_line, updated_at)
 SELECT CASE WHEN n < %(agents)s THEN 'bench' ELSE 'other' END || n, 'Bench', n::text, '', true, (200 + n)::text,
@@ -67,7 +70,9 @@ def prepare(
         connection.execute(CAMPAIGN, [wrap_up, list(CAMPAIGNS)])
         connection.execute(MEMBERS)
         connection.execute(RULES)
-        connection.execute(RECORDS, {"records": agents * RECORDS_OF_AGENT})
+        # The stand-in for Asterisk reads three digits: SIP statuses, or a person who answers.
+        records = RECORDS if "switch" not in machine.commands else RECORDS.replace(_DIGITS, _STATUSES)
+        connection.execute(records, {"records": agents * RECORDS_OF_AGENT})
         connection.execute("VACUUM ANALYZE campaigns_record")
     client.send(
         "POST", "/api/outbounds", {"id": "L0000", "name": "Records", "dialer": "preview", "crm": False}, expect=201
