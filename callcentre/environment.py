@@ -5,7 +5,6 @@ If `NAME` is not set, `NAME_FILE` is read: secrets can be mounted as files.
 
 import os
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -129,16 +128,12 @@ def database(url: str, name: str = "DATABASE_URL") -> dict[str, Any]:
     }
 
 
-def file_storage(folder: Path) -> dict[str, Any]:
+def files(folder: Path) -> dict[str, Any]:
     """Return Django's dictionary for the storage of files: the bucket S3_BUCKET, else the folder."""
     if not (bucket := env("S3_BUCKET")):
         return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": folder}}
-    if find_spec("storages") is None or find_spec("boto3") is None:
-        raise ImproperlyConfigured("S3_BUCKET needs the packages of requirements-s3.lock.")
-    # Without keys those of the machine count. None: the default of the package.
+    # The packages are those of requirements-s3.lock. Without keys those of the machine count.
     names = {"access_key": "S3_ACCESS_KEY", "secret_key": "S3_SECRET_KEY", "region_name": "S3_REGION"}
     options = {option: env(name) or None for option, name in names.items()}
-    if (options["access_key"] is None) != (options["secret_key"] is None):
-        raise ImproperlyConfigured("S3_ACCESS_KEY and S3_SECRET_KEY: set both, or none for those of the machine.")
     options |= {"bucket_name": bucket, "endpoint_url": env_url("S3_ENDPOINT") or None}
     return {"BACKEND": "callcentre.core.s3_storage.Storage", "OPTIONS": options}

@@ -8,18 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.celery_settings import *  # noqa: F403
-from callcentre.environment import (
-    VAR,
-    database,
-    env,
-    env_bool,
-    env_choice,
-    env_int,
-    env_list,
-    env_url,
-    env_zone,
-    file_storage,
-)
+from callcentre.environment import VAR, database, env, env_bool, env_choice, env_int, env_list, env_url, env_zone, files
 from callcentre.monitoring import metrics  # noqa: F401  (before other modules create metrics)
 from callcentre.monitoring.logging import logging_config
 from callcentre.web.theme import THEME
@@ -125,7 +114,7 @@ TEMPLATES = [
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR / "static"
 STORAGES = {
-    "default": file_storage(VAR / "files"),
+    "default": files(VAR / "files"),
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if DEBUG

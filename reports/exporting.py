@@ -69,7 +69,7 @@ def _write(export: Export, output: IO[bytes]) -> int:
     """Write all rows, read of one instant. Return their number."""
     if not _may_be_seen(export):
         raise Refused(_("The person who asked may not see this report any more."))
-    return written_once(export, output, lambda as_of: _write_rows(export, output, as_of))
+    return written_once(export, output, lambda file, as_of: _write_rows(export, file, as_of))
 
 
 def _write_rows(export: Export, output: IO[bytes], as_of: datetime) -> int:

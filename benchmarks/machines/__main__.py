@@ -24,7 +24,7 @@ import psycopg
 
 from benchmarks.endurance import FAULTS, OPEN, prepare
 from benchmarks.harness import ROOT, SESSION, Service, manage, wait_until_up
-from benchmarks.machines.clients import Clients, Receiver
+from benchmarks.machines.clients import CLIENTS, Clients, Receiver
 from benchmarks.machines.hosts import (
     HOSTS,
     LAG_SECONDS,
@@ -225,6 +225,8 @@ class Machines:
         ]
         lost, twice = set(events) - set(Receiver.events), [pk for pk, n in Receiver.events.items() if n > 1]
         self.check(f"{len(events)} events: {len(lost)} lost, {len(twice)} came twice", events and not lost)
+        logs = "".join(path.read_text() for path in (self.trial.folder / "log").glob("127.*.log"))
+        say(f"{logs.count('repeated on the primary')} reads of the replica were repeated on the primary")
         calls = self.one("SELECT count(*) FROM campaigns_attempt")
         self.check(f"{calls} calls were dialled", calls > 10)
         found = subprocess.run(
@@ -248,7 +250,8 @@ def main() -> int:
             clients.during("the replica lags", machines.lag)
             _, failed = clients.during("rolling restart", lambda: [host.restart() for host in machines.hosts])
             machines.check("no request fails in a rolling restart", not failed)
-            clients.during("a host is killed", lambda: machines.kill_host(first))
+            _, failed = clients.during("a host is killed", lambda: machines.kill_host(first))
+            machines.check("a killed host costs the requests that it had, and no more", failed <= CLIENTS)
             clients.during("one host alone", lambda: (time.sleep(3), machines.export()))
             first.start()
             clients.during("the host is back", first.wait_until_ready)

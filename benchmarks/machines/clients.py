@@ -42,10 +42,9 @@ class Clients:
         client, turn = running.client(), 0
         while not self._is_over:
             turn += 1
-            number = f"+4860{own}{turn:06}"
-            ticket = {"from": "anna@example.com", "subject": number, "body": "x"}
+            ticket = {"from": "anna@example.com", "subject": f"Order {own}-{turn}", "body": "x"}
             for method, path, body, expect in (
-                ("POST", "/api/outbounds/E0001/records", {"phone_number": number}, 201),
+                ("POST", "/api/customers", {"surname": f"Nowak {own}-{turn}"}, 201),
                 ("GET", "/api/outbounds/E0001/records?limit=20", None, 200),
                 ("POST", "/api/tickets", ticket, 201),
                 ("GET", "/api/tickets?limit=20", None, 200),

@@ -184,6 +184,8 @@ class Host:
             self.start(name)
             if name == "web":
                 self.wait_until_ready()
+                # Until nginx asks it again.
+                time.sleep(3)
 
     def kill(self) -> None:
         """End all processes at once, as a machine that loses its power does."""

@@ -74,8 +74,6 @@ def _read_mark() -> UUID | None:
             return UUID(file.read().decode())
     except FileNotFoundError:
         return None
-    except ValueError as error:
-        raise NotReadyError(f"The mark of the folder of files cannot be read: {MARK}") from error
 
 
 def mark_folder() -> None:
@@ -84,6 +82,6 @@ def mark_folder() -> None:
         check_folder()
     except NotReadyError as error:
         logger.error("%s", error)  # noqa: TRY400
-    except (psycopg.Error, OSError) as error:
+    except (psycopg.Error, OSError, ValueError) as error:
         # Whether the host is ready is asked again later.
         logger.warning("folder of files not marked", extra={"error": repr(error)})

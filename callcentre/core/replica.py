@@ -1,16 +1,14 @@
 """Reads on a replica of the database, where it is fresh enough; else on the primary (docs/decisions/0053).
 
-A piece of work is given whole, with the instant as of which it reads. Its statements, those of Django's models and our
-own, then go to the replica. If the replica fails or cancels one of them, all of the work is repeated on the primary.
+A piece of work is given whole. Its statements, those of Django's models and our own, go to the replica. If one fails
+there, all of the work is repeated on the primary.
 """
 
 import logging
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import psycopg
 from django.conf import settings
@@ -29,21 +27,19 @@ REPLICA = "replica"
 REST_SECONDS = 10.0
 _rests_until = 0.0
 
-# `system_identifier` is that of the cluster: only a copy of this database serves.
+# Where the log of the primary is, when, and which cluster and database it is: only a copy of it serves.
 _PRIMARY = """
-SELECT pg_current_wal_lsn()::text, clock_timestamp(), system_identifier::text, current_database()
-FROM pg_control_system()
+SELECT pg_current_wal_lsn()::text, clock_timestamp(), system_identifier, current_database() FROM pg_control_system()
 """
 _REPLICA = """
-SELECT pg_is_in_recovery() AND (system_identifier::text, current_database()) = ('{system}', '{database}'),
+SELECT CASE WHEN pg_is_in_recovery() THEN system_identifier || ' ' || current_database() END,
   pg_last_wal_replay_lsn() >= '{position}', pg_last_xact_replay_timestamp()
 FROM pg_control_system()
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Lag:
-    """The state of the replica: it has all that was committed until `as_of`, by the clock of the primary."""
+class Lag(NamedTuple):
+    """The replica has all that was committed until `as_of`, by the clock of the primary: so many seconds ago."""
 
     as_of: datetime
     seconds: float
@@ -62,13 +58,11 @@ def lag(ask_primary: Callable[[str], list[Any]] = query) -> Lag:
     """
     ((position, now, system, database),) = ask_primary(_PRIMARY)
     # On a new connection: that of this thread may hang.
-    asked = _REPLICA.format(position=position, system=system, database=database.replace("'", "''"))
-    state = query(asked, alias=REPLICA)
-    ((is_replica, has_all, last_commit),) = state
-    if not is_replica or (last_commit is None and not has_all):
+    ((place, has_all, last_commit),) = query(_REPLICA.format(position=position), alias=REPLICA)
+    as_of = now if has_all else last_commit
+    if place != f"{system} {database}" or as_of is None:
         raise NotReadyError("DATABASE_REPLICA_URL does not lead to a replica of the database.")
-    as_of = now if has_all else min(last_commit, now)
-    return Lag(as_of, (now - as_of).total_seconds())
+    return Lag(as_of, max((now - as_of).total_seconds(), 0))
 
 
 def read(work: Callable[[datetime], T], *, since: datetime | None = None, is_exact: bool = False) -> T:
@@ -77,41 +71,29 @@ def read(work: Callable[[datetime], T], *, since: datetime | None = None, is_exa
     The replica may lag by DATABASE_REPLICA_LAG_SECONDS, and readers are told of the instant. With `since` it must have
     all that was committed until then, by the clock of the primary; with `is_exact`, until now. Work may be begun anew.
     """
-    if found := _usable(since, is_exact=is_exact):
+    found, primary = _measured(), connections[DEFAULT_DB_ALIAS]
+    if found and not (found.is_too_long or (is_exact and found.seconds) or (since and found.as_of < since)):
         try:
-            with _on_replica():
-                return work(found.as_of)
+            # All statements of this thread now go there; it refuses to write.
+            connections[DEFAULT_DB_ALIAS] = connections[REPLICA]
+            return work(found.as_of)
         except Error as error:
             # Lost connections, and conflicts with what the replica must replay.
             logger.warning("repeated on the primary", extra={"error": repr(error)})
+            connections[REPLICA].close()
+        finally:
+            connections[DEFAULT_DB_ALIAS] = primary
     return work(timezone.now())
 
 
-def _usable(since: datetime | None, *, is_exact: bool) -> Lag | None:
+def _measured() -> Lag | None:
     global _rests_until  # noqa: PLW0603
     is_open = connections[DEFAULT_DB_ALIAS].in_atomic_block
     if REPLICA not in settings.DATABASES or is_open or time.monotonic() < _rests_until:
         return None
     try:
-        found = lag(rows_of)
+        return lag(rows_of)
     except (Error, psycopg.Error, NotReadyError) as error:
         logger.warning("the replica is left alone", extra={"error": repr(error)})
         _rests_until = time.monotonic() + REST_SECONDS
         return None
-    is_old = found.seconds > 0 if is_exact else since is not None and found.as_of < since
-    return None if is_old or found.is_too_long else found
-
-
-@contextmanager
-def _on_replica() -> Iterator[None]:
-    """Let this thread's statements go to the replica, which refuses to write."""
-    primary = connections[DEFAULT_DB_ALIAS]
-    connections[DEFAULT_DB_ALIAS] = connections[REPLICA]
-    try:
-        yield
-    except BaseException:
-        # It may have been interrupted in the middle of a statement.
-        connections[REPLICA].close()
-        raise
-    finally:
-        connections[DEFAULT_DB_ALIAS] = primary

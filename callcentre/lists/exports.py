@@ -62,7 +62,7 @@ def _write(export: ListExport, output: IO[bytes]) -> int:
     # Outside the transaction: another connection writes the progress to the same row.
     export.scope, export.search_limit = user.scope, listed.search_limit
     export.save(update_fields=[*DIMENSIONS, "search_limit"])
-    done = written_once(export, output, lambda as_of: _write_rows(export, listed, output, as_of))
+    done = written_once(export, output, lambda file, as_of: _write_rows(export, listed, file, as_of))
     # The right may have been taken away meanwhile.
     _list_of(export, person(user.pk))
     return done

@@ -201,7 +201,8 @@ class StoresCollector(Collector):
         up = GaugeMetricFamily("callcentre_up", "Whether the store answers", labels=["store"])
         stores: dict[str, Callable[[], list[Metric]]] = {"broker": _broker_metrics, "database": _database_metrics}
         if replica.REPLICA in settings.DATABASES:
-            stores["replica"] = _replica_metrics
+            text = "How far the replica is behind"
+            stores["replica"] = lambda: [gauge("callcentre_replica_lag_seconds", text, replica.lag().seconds)]
         for store, wait in _ask(stores).items():
             try:
                 yield from wait()
@@ -242,10 +243,6 @@ def _broker_metrics() -> list[Metric]:
         ),
         gauge("callcentre_broker_memory_bytes", "Memory that the broker uses", memory["used_memory"]),
     ]
-
-
-def _replica_metrics() -> list[Metric]:
-    return [gauge("callcentre_replica_lag_seconds", "Age of the newest data of the replica", replica.lag().seconds)]
 
 
 _DATABASE = """

@@ -271,9 +271,7 @@ def _with_files(mail: Mail, files: list[Stored]) -> str:
     return body
 
 
-def _store_message(
-    received: ReceivedMail, mail: Mail, queue: TicketQueue, body: str, files: list[Stored]
-) -> None:
+def _store_message(received: ReceivedMail, mail: Mail, queue: TicketQueue, body: str, files: list[Stored]) -> None:
     body, quoted = split_quotation(body, mail.body[1], mail.subject)
     ticket = _of_bounce(mail) if mail.is_bounce else ticket_for(mail)
     message = _add(mail, ticket, body, quoted) if ticket else None

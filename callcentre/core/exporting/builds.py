@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
 
 import structlog
@@ -130,16 +131,12 @@ def _give_up(claim: Claim[Any]) -> None:
     claim.row.forget_files()
 
 
-def written_once(job: FileJob, output: IO[bytes], write: Callable[[datetime], int]) -> int:
-    """Write the rows by this function, as of an instant after the request. Return their number.
-
-    If the replica fails on the way, the file is begun anew.
-    """
+def written_once(job: FileJob, output: IO[bytes], write: Callable[[IO[bytes], datetime], int]) -> int:
+    """Write the rows by this function, as of an instant after the request. A failing replica begins the file anew."""
 
     def write_anew(as_of: datetime) -> int:
-        output.seek(0)
-        output.truncate()
-        return write(as_of)
+        with Path(output.name).open("wb") as begun:
+            return write(begun, as_of)
 
     return replica.read(write_anew, since=job.created_at)
 
