@@ -83,12 +83,14 @@ def test_a_back_up_is_restored_into_an_empty_service_of_a_newer_postgresql(var):
 
     manage(var, "migrate", "--check")
     verify(var)
-    secret = "from webhooks.models import Webhook as W; print(all(w.secret.startswith('whsec_') for w in W.objects.all()))"
+    secret = (
+        "from webhooks.models import Webhook as W; print(all(w.secret.startswith('whsec_') for w in W.objects.all()))"
+    )
     assert "True" in manage(var, "shell", "-c", secret)
 
 
 def test_a_table_dropped_at_a_time_is_back_as_of_before(var):
-    """A mail that came after the last back-up is there; a file that was removed after that time is missed by `verify`."""
+    """A mail that came after the last back-up is there, and `verify` misses a file that was removed after that time."""
     archive = var / "archive"
     archive.mkdir()
     archive.chmod(0o777)
@@ -105,7 +107,9 @@ def test_a_table_dropped_at_a_time_is_back_as_of_before(var):
     at = run(["sh", "-c", 'psql -Atc "SELECT now()" "$DATABASE_URL"'], var, **archiving).split("\n")[0]
     drop = 'psql -c "DROP TABLE tickets_receivedmail CASCADE" -c "SELECT pg_switch_wal()" "$DATABASE_URL"'
     run(["sh", "-c", drop], var, **archiving)
-    removed = max((path for path in (var / "files").rglob("*") if path.is_file()), key=lambda path: path.stat().st_mtime)
+    removed = max(
+        (path for path in (var / "files").rglob("*") if path.is_file()), key=lambda path: path.stat().st_mtime
+    )
     content = removed.read_bytes()
     removed.unlink()
 
@@ -117,7 +121,9 @@ def test_a_table_dropped_at_a_time_is_back_as_of_before(var):
     wait = 'until [ "$(psql -Atc "SELECT pg_is_in_recovery()" "$DATABASE_URL")" = f ]; do sleep 0.2; done'
     run(["sh", "-c", wait], var, **recovering)
 
-    found = run(["sh", "-c", 'psql -Atc "SELECT subject FROM tickets_receivedmail ORDER BY id" "$DATABASE_URL"'], var, **old)
+    found = run(
+        ["sh", "-c", 'psql -Atc "SELECT subject FROM tickets_receivedmail ORDER BY id" "$DATABASE_URL"'], var, **old
+    )
     assert "After the back-up" in found
     assert removed.name in verify(var, is_right=False, **old)
     removed.write_bytes(content)

@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from datetime import timedelta
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -90,11 +91,13 @@ def scraped(client: Client) -> dict[str, float]:
     return found
 
 
-def conditions(api: ApiClient, patch: pytest.MonkeyPatch) -> Iterator[tuple[Any, ...]]:
-    """Make one condition after another real. Yield its alert, how it goes on, and the labels of what it concerns."""
+# Each makes one condition after another real, and yields its alert, how it goes on, and the labels of what it concerns.
+
+
+def conditions_of_calls() -> Iterator[tuple[Any, ...]]:
     for kind in KINDS:
         HeartbeatFactory(process=kind)
-    campaign, queue = CampaignFactory(), TicketQueueFactory()
+    campaign = CampaignFactory()
     broker = redis.Redis.from_url(settings.CELERY_BROKER_URL)
     broker.delete(*(f"cc:{name}" for name in (*settings.CELERY_TASK_QUEUE_NAMES, "unacked", "unacked_index")))
     with Leadership() as leadership:
@@ -116,12 +119,15 @@ def conditions(api: ApiClient, patch: pytest.MonkeyPatch) -> Iterator[tuple[Any,
     yield "CampaignsWithoutDialler", STAYS, {}
     TrunkFailureFactory()
     yield "TrunkFails", AGES, {}
-    DiallingDayFactory(campaign=campaign, day=timezone.localdate() - timedelta(days=3), live_answers=100, drops=3)
+    DiallingDayFactory(campaign=campaign, day=timezone.localdate() - timedelta(days=3), live_answers=200, drops=2)
     DiallingDayFactory(campaign=campaign, live_answers=40, drops=4)
     yield "TooManyDrops", STAYS, {"campaign": campaign.code, "span": "day"}
     ConnectionFactory(state="queued", answered_at=None, ended_at=None, disposition="")
     yield "CallsWait", AGES, {}
 
+
+def conditions_of_work() -> Iterator[tuple[Any, ...]]:
+    broker = redis.Redis.from_url(settings.CELERY_BROKER_URL)
     waiting = {"calls": "CallTasksWait", "webhooks": "WebhookTasksWait", "mail": "MailTasksWait"}
     for name, alert in {**waiting, "reports": "OtherTasksWait"}.items():
         current_app.send_task("tests.nothing", args=[1], queue=name)
@@ -145,16 +151,21 @@ def conditions(api: ApiClient, patch: pytest.MonkeyPatch) -> Iterator[tuple[Any,
     yield "WebhookFails", STAYS, {"state": "failing"}
     disable_webhook(webhook, SYSTEM, Webhook.Reason.FAILING)
     yield "WebhookDisabled", STAYS, {"state": "disabled"}
+    queue = TicketQueueFactory()
     TicketQueue.objects.filter(pk=queue.pk).update(imap_host="imap.callcentre.example", read_at=minutes_ago(20))
     yield "MailboxUnread", STAYS, {"queue": str(queue.pk)}
     ReceivedMailFactory(quarantined=True)
     yield "MailQuarantined", STAYS, {}
     ReceivedMailFactory()
     yield "MailsUndecided", STAYS, {}
-    RollupFactory(agent_id=AgentFactory().pk, started_at=minutes_ago(24 * 60).replace(minute=0, second=0, microsecond=0))
+    RollupFactory(
+        agent_id=AgentFactory().pk, started_at=minutes_ago(24 * 60).replace(minute=0, second=0, microsecond=0)
+    )
     comparison.compare_sample(timezone.now())
     yield "RollupsRepaired", STAYS, {}
 
+
+def conditions_of_machines(api: ApiClient, patch: pytest.MonkeyPatch) -> Iterator[tuple[Any, ...]]:
     api.raise_request_exception = False
     with patch.context() as broken:
         broken.setattr("campaigns.api.views.create_group", lambda *args, **values: 1 / 0)
@@ -174,7 +185,9 @@ def conditions(api: ApiClient, patch: pytest.MonkeyPatch) -> Iterator[tuple[Any,
         cursor.execute(f'ALTER DATABASE "{name}" CONNECTION LIMIT -1')
 
     for alert, free in (("DiskLow", 500 << 20), ("DiskFull", 200 << 20)):
-        patch.setattr(os, "statvfs", lambda path, free=free: SimpleNamespace(f_bavail=free, f_frsize=1, f_blocks=9 << 30))
+        patch.setattr(
+            os, "statvfs", lambda path, free=free: SimpleNamespace(f_bavail=free, f_frsize=1, f_blocks=9 << 30)
+        )
         patch.setattr(free_space, "_reading", free_space._Reading())
         yield alert, STAYS, *({"volume": volume} for volume in free_space.volumes())
     patch.setattr(settings, "CELERY_BROKER_URL", f"redis://127.0.0.1:{free_port()}/0")
@@ -215,7 +228,8 @@ def test_each_alert_is_raised_by_its_condition_and_not_before(api, client, monke
     # A busy machine must not hide the figures of the database.
     monkeypatch.setattr(health, "TIMEOUT_SECONDS", 60)
     rules, before, tests = {rule["alert"]: rule for rule in RULES}, {}, []
-    for alert, way, *labels in conditions(api, monkeypatch):
+    conditions = conditions_of_calls(), conditions_of_work(), conditions_of_machines(api, monkeypatch)
+    for alert, way, *labels in chain(*conditions):
         now = scraped(client)
         if alert:
             tests.append(case(rules.pop(alert), before, now, way, *labels))

@@ -103,7 +103,9 @@ except ValueError:
 )
 def test_all_that_no_logger_writes_becomes_lines(end, last, tmp_path):
     command = [sys.executable, "-c", PROGRAM.replace("{end}", end)]
-    done = subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONWARNINGS": "default"}, capture_output=True, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "PYTHONWARNINGS": "default"}, capture_output=True, check=False
+    )
 
     lines = read(done.stderr)
     events = [line["event"] for line in lines]

@@ -1,4 +1,4 @@
-"""Upgrades of databases with the demonstration's data: of 0.1.0, the last version before 1.0.0, and of each release since.
+"""Upgrades of databases with the demonstration's data: of 0.1.0, the last one before 1.0.0, and all releases since.
 
 `.ci/release-dump` makes the dump of a release.
 """

@@ -1,4 +1,4 @@
-"""Django's `migrate`, which waits for no lock for long, and refuses databases with a part of the migrations before 1.0.0.
+"""Django's `migrate`, which waits for no lock for long, and refuses databases with a part of what is before 1.0.0.
 
 A statement that waits for the lock of a table makes all later requests for the table wait behind it.
 """
