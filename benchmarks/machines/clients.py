@@ -59,15 +59,15 @@ class Clients:
                 self.slowest = max(self.slowest, time.monotonic() - started)
                 time.sleep(PAUSE_SECONDS)
 
-    def during(self, what: str, action: Callable[[], Any]) -> Any:
-        """Run the action. Print the requests and failures meanwhile."""
+    def during(self, what: str, action: Callable[[], Any]) -> int:
+        """Run the action. Print and return the failures of requests meanwhile."""
         done, failed, self.slowest = self.done, len(self.failures), 0.0
-        result = action()
+        action()
         new = self.failures[failed:]
         say(f"{what}: {self.done - done} requests, {len(new)} failed, the slowest {self.slowest:.1f} s")
         for line in new[:5]:
             say(f"    {line}")
-        return result, len(new)
+        return len(new)
 
     def __enter__(self) -> "Clients":
         for thread in self._threads:

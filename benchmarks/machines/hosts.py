@@ -73,6 +73,11 @@ class Trial:
         return connection
 
 
+def answers(url: str) -> bool:
+    with psycopg.connect(url):
+        return True
+
+
 def start_replica(trial: Trial) -> Any:
     """Copy the primary and follow it, as docs/operations.md says."""
     data, port = trial.folder / "postgres" / "replica", trial.port("replica")
@@ -80,7 +85,7 @@ def start_replica(trial: Trial) -> Any:
     if not data.exists():
         data.mkdir(mode=0o700)
         shutil.chown(data, account.get("user", os.geteuid()))
-        copy = [POSTGRES / "pg_basebackup", "--pgdata", data, "--write-recovery-conf", "--checkpoint=fast"]
+        copy: list[Any] = [POSTGRES / "pg_basebackup", "--pgdata", data, "--write-recovery-conf", "--checkpoint=fast"]
         copy += ["--dbname", trial.stores.database_url]
         if spawn(copy, cwd="/", **account).wait():
             raise RuntimeError("pg_basebackup failed")
@@ -88,7 +93,7 @@ def start_replica(trial: Trial) -> Any:
     server = [POSTGRES / "postgres", "-D", data, *options, "--hot_standby_feedback=on"]
     process = trial.start("replica", *server, ending=signal.SIGINT, **{"cwd": "/", **account})
     url = re.sub(r":\d+/", f":{port}/", trial.stores.database_url)
-    wait("the replica answers", lambda: psycopg.connect(url).close() or True)
+    wait("the replica answers", lambda: answers(url))
     trial.environment["DATABASE_REPLICA_URL"] = url
     return process
 
@@ -103,7 +108,7 @@ def start_pooler(trial: Trial) -> None:
     text = text.replace("listen_port = 6432", f"listen_port = {port}").replace("/etc/pgbouncer", str(folder))
     (folder / "pgbouncer.ini").write_text(text + "unix_socket_dir =\n")
     (folder / "userlist.txt").write_text(f'"{parts["user"]}" "{parts["password"]}"\n')
-    account = unprivileged_account(folder, Path(NEEDED["pgbouncer"] or ""))
+    account = unprivileged_account(folder, Path(str(NEEDED["pgbouncer"])))
     trial.start("pgbouncer", "pgbouncer", folder / "pgbouncer.ini", **{"cwd": "/", **account})
     direct = trial.stores.database_url
     trial.environment |= {
@@ -112,7 +117,7 @@ def start_pooler(trial: Trial) -> None:
         # 1.18 has no prepared statements.
         "DATABASE_PREPARE": "0",
     }
-    wait("PgBouncer answers", lambda: psycopg.connect(trial.environment["DATABASE_URL"]).close() or True)
+    wait("PgBouncer answers", lambda: answers(trial.environment["DATABASE_URL"]))
 
 
 def start_bucket(trial: Trial) -> None:

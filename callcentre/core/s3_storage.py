@@ -43,7 +43,7 @@ def _take_name_once(params: dict[str, Any], **_unused: Any) -> None:
     params["headers"]["If-None-Match"] = "*"
 
 
-class Storage(S3Storage):  # type: ignore[misc]  # the package has no types
+class Storage(S3Storage):
     """The storage of settings.STORAGES, as callcentre.environment.files describes it."""
 
     delete = _errors_of_files()(S3Storage.delete)

@@ -1,17 +1,21 @@
 """Reads on a replica. benchmarks.machines has a real one; here the database is its own."""
 
 from datetime import datetime, timedelta
-from typing import Any
+from io import TextIOWrapper
+from tempfile import NamedTemporaryFile
+from typing import IO, Any
 
 import pytest
 from django.db import OperationalError, connections
 from django.utils import timezone
 
 from callcentre.core import replica
+from callcentre.core.exporting.builds import written_once
 from callcentre.core.monitoring import NotReadyError
 from callcentre.core.replica import Lag, read
 from callcentre.core.replica import lag as measured
 from callcentre.core.statements import row_of
+from callcentre.lists.models import ListExport
 
 pytestmark = pytest.mark.usefixtures("committed_db")
 
@@ -81,6 +85,21 @@ def test_a_statement_that_the_replica_cancels_is_repeated_on_the_primary(lag):
 
     assert read(work) == "primary"
     assert tried == ["replica", "primary"]
+
+
+@pytest.mark.usefixtures("lag")
+def test_an_export_that_the_replica_breaks_off_is_begun_anew():
+    def write(file: IO[bytes], as_of: datetime) -> int:
+        text = TextIOWrapper(file)
+        text.write(where())
+        if where() == "replica":
+            raise OperationalError("terminating connection due to conflict with recovery")
+        text.close()
+        return 1
+
+    with NamedTemporaryFile() as output:
+        assert written_once(ListExport(created_at=timezone.now() - timedelta(seconds=5)), output, write) == 1
+        assert output.read() == b"primary"
 
 
 def test_a_replica_that_does_not_answer_is_left_alone_for_a_while(lag, monkeypatch):
