@@ -45,7 +45,8 @@ def outcome(arguments: list[str], variables: dict[str, str], folder: Path) -> tu
         with suppress(subprocess.TimeoutExpired):
             process.wait(5)
         process.terminate()
-        process.wait(60)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(30)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
