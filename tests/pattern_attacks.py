@@ -11,7 +11,7 @@ from ast import AsyncFunctionDef, Attribute, Call, Constant, FunctionDef, Name, 
 from collections.abc import Iterator
 from pathlib import Path
 from re import _constants as codes  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
+from re import _parser as parser
 from typing import Any
 
 from callcentre.core.html_cleaning import Policy
