@@ -10,7 +10,7 @@ import re
 from ast import AsyncFunctionDef, Attribute, Call, Constant, FunctionDef, Name, parse, walk
 from collections.abc import Iterator
 from pathlib import Path
-from re import _constants as codes  # type: ignore[attr-defined]
+from re import _constants as codes
 from re import _parser as parser
 from typing import Any
 
