@@ -213,13 +213,16 @@ def happen(trial: Trial, name: str, fault: Fault) -> bool:
     normal = wait_for(trial.is_normal, NORMAL_SECONDS)
     now = time.monotonic()
     errors = Counter(error.partition(" ")[0] for *_, error in trial.work.ledger.since(started - 20) if error)
-    wrong: list[str] = ["not looked for"]
+    wrong: list[str] = []
+    # Whatever was wrong for a while.
+    passing: set[str] = set()
 
     def is_right() -> bool:
         wrong[:] = [
             f"{kind}: {len(marks)} lost, {marks[:3]}" for kind, marks in lost(trial.machine, trial.work.ledger).items()
         ]
         wrong.extend(verify(trial.machine))
+        passing.update(line.partition(":")[0] for line in wrong)
         return not wrong
 
     right = wait_for(is_right, RIGHT_SECONDS)
@@ -229,6 +232,8 @@ def happen(trial: Trial, name: str, fault: Fault) -> bool:
         f"| {name} | {ended - started:.0f} s | {said} | {stall(trial, started, now):.1f} s | {' | '.join(spent)} |",
         flush=True,
     )
+    if passing and right is not None:
+        print(f"  for a while: {', '.join(sorted(passing))}", flush=True)
     if normal is None:
         wrong.append(f"not normal: {trial.unusual}")
     for line in wrong:
@@ -240,7 +245,7 @@ def happen_at(place: Place, faults: dict[str, Fault], seconds: float, *, is_smal
     agents = 10 if is_small else AGENTS
     with place() as made:
         wrap_up = 5 if is_small else WRAP_UP_SECONDS
-        cookies, watch = prepare(made, agents, agents // 2, agents // 5, wrap_up), Watch(made)
+        cookies, watch = prepare(made, agents, agents * 2 // 5, wrap_up), Watch(made)
         dial(made, is_on=True)
         with working(made, cookies, RATE / 3 if is_small else RATE, agents) as work:
             trial = Trial(made, work, watch, seconds, Browser(made.running.port, {}))

@@ -46,10 +46,16 @@ class Disk:
     folder: Path
 
     def fill(self, free: float) -> None:
-        """Leave this part of the volume free."""
-        _total, _used, left = shutil.disk_usage(self.folder)
+        """Leave this part of the volume free. Others write meanwhile, so the last bytes go in small pieces."""
         with (self.folder / "filler").open("ab") as filler:
-            os.posix_fallocate(filler.fileno(), 0, max(left - int(free * _total) - 65_536 * bool(free), 4096))
+            piece = 1 << 40
+            while piece >= 4096:
+                total, _used, left = shutil.disk_usage(self.folder)
+                piece = min(piece, left - int(free * total))
+                try:
+                    os.posix_fallocate(filler.fileno(), os.fstat(filler.fileno()).st_size, max(piece, 1))
+                except OSError:
+                    piece //= 2
 
     def clear(self) -> None:
         (self.folder / "filler").unlink(missing_ok=True)
