@@ -214,7 +214,7 @@ def happen(trial: Trial, name: str, fault: Fault) -> bool:
     now = time.monotonic()
     errors = Counter(error.partition(" ")[0] for *_, error in trial.work.ledger.since(started - 20) if error)
     wrong: list[str] = []
-    # Whatever was wrong for a while.
+    # All that was wrong at first.
     passing: set[str] = set()
 
     def is_right() -> bool:
@@ -233,7 +233,7 @@ def happen(trial: Trial, name: str, fault: Fault) -> bool:
         flush=True,
     )
     if passing and right is not None:
-        print(f"  for a while: {', '.join(sorted(passing))}", flush=True)
+        print(f"  wrong at first: {', '.join(sorted(passing))}", flush=True)
     if normal is None:
         wrong.append(f"not normal: {trial.unusual}")
     for line in wrong:

@@ -162,7 +162,10 @@ def machine(
     """
     with ExitStack() as stack:
         stores = stack.enter_context(temporary_stores(durable=True))
-        shutil.rmtree(LOGS, ignore_errors=True)
+        for folder in LOGS.parent.glob("callcentre-load-*"):
+            pid = folder.name.rpartition("-")[2]
+            if folder == LOGS or not Path("/proc", pid).exists():
+                shutil.rmtree(folder, ignore_errors=True)
         metrics = LOGS / "metrics"
         metrics.mkdir(mode=0o700, parents=True)
         environment = service_environment(stores) | {
