@@ -32,7 +32,7 @@ from benchmarks.load.machine import UNITS, Machine, machine
 from benchmarks.load.people import AGENTS, WRAP_UP_SECONDS, prepare
 from benchmarks.load.places import LAG_SECONDS, Missing, clock_at, full_disk, pair
 from benchmarks.load.watch import Watch
-from benchmarks.load.work import Browser, Work, working
+from benchmarks.load.work import PATIENCE, Browser, Work, working
 
 RATE, WARM_UP_SECONDS = 15.0, 40.0
 # What the service has to be normal again, and until the accounts are right: calls have a minute, workers ten.
@@ -212,7 +212,8 @@ def happen(trial: Trial, name: str, fault: Fault) -> bool:
     ended = time.monotonic()
     normal = wait_for(trial.is_normal, NORMAL_SECONDS)
     now = time.monotonic()
-    errors = Counter(error.partition(" ")[0] for *_, error in trial.work.ledger.since(started - 20) if error)
+    failed = [each for each in trial.work.ledger.since(started - PATIENCE) if each[3] and each[0] + each[2] > started]
+    errors = Counter(error.partition(" ")[0] for *_, error in failed)
     wrong: list[str] = []
     # All that was wrong at first.
     passing: set[str] = set()
@@ -232,6 +233,8 @@ def happen(trial: Trial, name: str, fault: Fault) -> bool:
         f"| {name} | {ended - started:.0f} s | {said} | {stall(trial, started, now):.1f} s | {' | '.join(spent)} |",
         flush=True,
     )
+    if failed:
+        print(f"  errors of: {dict(Counter(name for _at, name, *_ in failed).most_common(5))}", flush=True)
     if passing and right is not None:
         print(f"  wrong at first: {', '.join(sorted(passing))}", flush=True)
     if normal is None:
