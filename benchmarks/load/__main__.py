@@ -3,8 +3,8 @@
 python -m benchmarks.load [--minutes 10] [--share 0.8] [--rate REQUESTS] [--web 2]
 
 The service runs as deploy/systemd starts it, with two web workers, on durable stores of its own. Beside requests of the
-API (three reads, one write) there are 50 desks and 20 pages of supervisors that poll, two campaigns of 50 agents each
-(with a call a minute for each), calls of other agents, callers of a queue, mails, exports, and webhooks with a good, a
+API (three reads, one write) there are 50 desks and 20 pages of supervisors that poll, two campaigns with their agents
+(a call a minute for each), calls of other agents, callers of a queue, mails, exports, and webhooks with a good, a
 slow and a dead receiver. First the rate of API requests is raised until their p99 passes a second or they come late;
 `--rate` gives it instead. Then the work goes on at its share for MINUTES, and for a fifth of them at half of it, in
 which joins are measured. It ends with 1 for a mistake, for growth, for a p99 of more than ten medians, for joins of
@@ -110,6 +110,7 @@ def measure(options: Any) -> list[str]:
             work.clock.rate = held * options.share
             time.sleep(STEP_SECONDS)
             started, late = time.monotonic(), work.clock.late
+            watch.cores()
             for minute in range(max(round(options.minutes), 1)):
                 time.sleep(max(started + min((minute + 1) * 60, options.minutes * 60) - time.monotonic(), 0))
                 watch.take()

@@ -30,9 +30,9 @@ from benchmarks.load.__main__ import come_to_rest, dial
 from benchmarks.load.check import lost, verify
 from benchmarks.load.machine import UNITS, Machine, machine
 from benchmarks.load.people import AGENTS, WRAP_UP_SECONDS, prepare
-from benchmarks.load.places import LAG_SECONDS, clock_at, full_disk, pair
+from benchmarks.load.places import LAG_SECONDS, Missing, clock_at, full_disk, pair
 from benchmarks.load.watch import Watch
-from benchmarks.load.work import Browser, Work, working
+from benchmarks.load.work import PATIENCE, Browser, Work, working
 
 RATE, WARM_UP_SECONDS = 15.0, 40.0
 # What the service has to be normal again, and until the accounts are right: calls have a minute, workers ten.
@@ -212,14 +212,18 @@ def happen(trial: Trial, name: str, fault: Fault) -> bool:
     ended = time.monotonic()
     normal = wait_for(trial.is_normal, NORMAL_SECONDS)
     now = time.monotonic()
-    errors = Counter(error.partition(" ")[0] for *_, error in trial.work.ledger.since(started - 20) if error)
-    wrong: list[str] = ["not looked for"]
+    failed = [each for each in trial.work.ledger.since(started - PATIENCE) if each[3] and each[0] + each[2] > started]
+    errors = Counter(error.partition(" ")[0] for *_, error in failed)
+    wrong: list[str] = []
+    # All that was wrong at first.
+    passing: set[str] = set()
 
     def is_right() -> bool:
         wrong[:] = [
             f"{kind}: {len(marks)} lost, {marks[:3]}" for kind, marks in lost(trial.machine, trial.work.ledger).items()
         ]
         wrong.extend(verify(trial.machine))
+        passing.update(line.partition(":")[0] for line in wrong)
         return not wrong
 
     right = wait_for(is_right, RIGHT_SECONDS)
@@ -229,6 +233,10 @@ def happen(trial: Trial, name: str, fault: Fault) -> bool:
         f"| {name} | {ended - started:.0f} s | {said} | {stall(trial, started, now):.1f} s | {' | '.join(spent)} |",
         flush=True,
     )
+    if failed:
+        print(f"  errors of: {dict(Counter(name for _at, name, *_ in failed).most_common(5))}", flush=True)
+    if passing and right is not None:
+        print(f"  wrong at first: {', '.join(sorted(passing))}", flush=True)
     if normal is None:
         wrong.append(f"not normal: {trial.unusual}")
     for line in wrong:
@@ -240,7 +248,7 @@ def happen_at(place: Place, faults: dict[str, Fault], seconds: float, *, is_smal
     agents = 10 if is_small else AGENTS
     with place() as made:
         wrap_up = 5 if is_small else WRAP_UP_SECONDS
-        cookies, watch = prepare(made, agents, agents // 2, agents // 5, wrap_up), Watch(made)
+        cookies, watch = prepare(made, agents, agents * 2 // 5, wrap_up), Watch(made)
         dial(made, is_on=True)
         with working(made, cookies, RATE / 3 if is_small else RATE, agents) as work:
             trial = Trial(made, work, watch, seconds, Browser(made.running.port, {}))
@@ -274,8 +282,12 @@ def main() -> None:
         chosen = {
             name: fault for name, fault in faults.items() if any(fnmatch(name, each) for each in options.scenarios)
         }
-        if chosen:
+        if not chosen:
+            continue
+        try:
             well &= happen_at(place, chosen, options.seconds, is_small=options.once or options.small)
+        except Missing as missing:
+            print(f"| {', '.join(chosen)} | skipped: {missing} is missing | | | | |", flush=True)
     sys.exit(None if well else "Something is wrong.")
 
 

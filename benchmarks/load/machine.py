@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from benchmarks.harness import ROOT, Service, manage, service_environment, wait_until_up
-from benchmarks.launch import family
+from benchmarks.launch import family, processor_seconds
 from callcentre.launch.children import bury, spawn, stop
 from callcentre.launch.embedded import Stores, temporary_stores
 from callcentre.launch.servers import StoreError, choose_port
@@ -25,10 +25,11 @@ from tests.telephony.switch.ari_server import PASSWORD, USER
 
 # The units of deploy/systemd.
 UNITS = ("web", "threads", "mail", "webhooks", "processes", "listener", "standby", "dialler", "mailboxes", "beat")
+STORES = ("postgres", "valkey")
 # RestartSec of the units.
 RESTART_SECONDS = 2.0
 TALK_SECONDS = 8.0
-# The logs of the last trial stay.
+# The logs of the last trial stay. Metrics are here too: mapped files on a full disk would end their processes.
 LOGS = Path("/tmp") / f"callcentre-load-{os.getpid()}"
 
 
@@ -99,6 +100,15 @@ class Machine:
         process = store.process if store else self.processes.get(unit)
         return list(family(process.pid)) if process and process.poll() is None else []
 
+    def processor_seconds(self, *units: str) -> float:
+        """Return the processor time of all processes of these units and stores."""
+        total = 0.0
+        for unit in units:
+            for pid in self.pids(unit):
+                with suppress(OSError):  # it may end meanwhile
+                    total += processor_seconds(pid)
+        return total
+
     def signal(self, unit: str, number: signal.Signals) -> None:
         """Send a signal to all processes of a unit or store, as an operator would to its control group."""
         for pid in self.pids(unit):
@@ -152,7 +162,14 @@ def machine(
     """
     with ExitStack() as stack:
         stores = stack.enter_context(temporary_stores(durable=True))
+        for folder in LOGS.parent.glob("callcentre-load-*"):
+            pid = folder.name.rpartition("-")[2]
+            if folder == LOGS or not Path("/proc", pid).exists():
+                shutil.rmtree(folder, ignore_errors=True)
+        metrics = LOGS / "metrics"
+        metrics.mkdir(mode=0o700, parents=True)
         environment = service_environment(stores) | {
+            "PROMETHEUS_MULTIPROC_DIR": str(metrics),
             "RECORD_CALLS": "1",
             "MAILBOX_ALLOWED_NETWORKS": "127.0.0.0/8",
             "SUPERVISOR_EMAILS": "boss@us.example",
@@ -194,8 +211,6 @@ def machine(
         running = Service(port, direct, environment, "load", secret)
         commands |= {unit: arguments_of(unit, port, web) for unit in UNITS}
         made = Machine(running, stores, commands, outside, links, reached, logs=LOGS)
-        shutil.rmtree(LOGS, ignore_errors=True)
-        LOGS.mkdir(mode=0o700)
         supervisor = threading.Thread(target=made.supervise, name="supervisor", daemon=True)
         supervisor.start()
         stack.callback(made.end, supervisor)

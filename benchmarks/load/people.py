@@ -7,8 +7,8 @@ from benchmarks.endurance import CAMPAIGN, MEMBERS, RECORDS, RULES
 from benchmarks.harness import manage
 from benchmarks.load.machine import Machine
 
-# Agents of the two campaigns; of them those at desks; others who call, and who serve a queue.
-AGENTS, CALLERS, SERVERS, SUPERVISORS = 100, 10, 10, 20
+# Agents of the two campaigns, who have desks; others who call, and who serve a queue.
+AGENTS, CALLERS, SERVERS, SUPERVISORS = 50, 10, 10, 20
 CAMPAIGNS = {"E0000": "predictive", "E0001": "progressive"}
 # With the length of a call the time between two calls of one agent: a minute.
 WRAP_UP_SECONDS = 50
@@ -54,7 +54,6 @@ print(json.dumps({{"desks": desks, "supervisors": [cookie(user) for user in seen
 def prepare(
     machine: Machine,
     agents: int = AGENTS,
-    desks: int = AGENTS // 2,
     supervisors: int = SUPERVISORS,
     wrap_up: int = WRAP_UP_SECONDS,
 ) -> Any:
@@ -78,7 +77,7 @@ def prepare(
         "POST", "/api/outbounds", {"id": "L0000", "name": "Records", "dialer": "preview", "crm": False}, expect=201
     )
     code = _PEOPLE.format(
-        desks=desks, supervisors=supervisors, hotline=HOTLINE, imap=machine.ports["imap"], servers=others[CALLERS:]
+        desks=agents, supervisors=supervisors, hotline=HOTLINE, imap=machine.ports["imap"], servers=others[CALLERS:]
     )
     cookies = json.loads(manage(running.environment, "shell", "--verbosity=0", "-c", code).splitlines()[-1])
     for login in [f"bench{number}" for number in range(agents)] + others:

@@ -11,20 +11,43 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
 from benchmarks.launch import family
 from benchmarks.load.machine import Machine, machine
+from callcentre.launch.children import spawn, stop
 from callcentre.launch.servers import UNPRIVILEGED, choose_port
 
 FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
+# Version 0.9.10 of it lets Python's sleep fail: this goes to the kernel directly.
+SLEEP = """
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_nanosleep(clockid_t id, int flags, const struct timespec *t, struct timespec *rest) {
+    return syscall(SYS_clock_nanosleep, id, flags, t, rest) ? errno : 0;
+}
+"""
 DISK = "900m"
 POSTGRES = Path("/usr/lib/postgresql/15/bin")
+ACCOUNT: dict[str, Any] = {"user": UNPRIVILEGED, "group": "nogroup", "extra_groups": []}
 _SETTINGS = ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200"]
 # An asynchronous standby is behind by so much when its primary is killed.
 LAG_SECONDS = 1.0
 DETECTION_SECONDS = 3.0
+
+
+class Missing(Exception):
+    """This machine has not what the place needs."""
+
+
+def _need(what: str, *, is_here: object) -> None:
+    if not is_here:
+        raise Missing(what)
 
 
 @contextmanager
@@ -46,10 +69,16 @@ class Disk:
     folder: Path
 
     def fill(self, free: float) -> None:
-        """Leave this part of the volume free."""
-        _total, _used, left = shutil.disk_usage(self.folder)
+        """Leave this part of the volume free. Others write meanwhile, so the last bytes go in small pieces."""
         with (self.folder / "filler").open("ab") as filler:
-            os.posix_fallocate(filler.fileno(), 0, max(left - int(free * _total) - 65_536 * bool(free), 4096))
+            piece = 1 << 40
+            while piece >= 4096:
+                total, _used, left = shutil.disk_usage(self.folder)
+                piece = min(piece, left - int(free * total))
+                try:
+                    os.posix_fallocate(filler.fileno(), os.fstat(filler.fileno()).st_size, max(piece, 1))
+                except OSError:
+                    piece //= 2
 
     def clear(self) -> None:
         (self.folder / "filler").unlink(missing_ok=True)
@@ -57,6 +86,7 @@ class Disk:
 
 @contextmanager
 def full_disk() -> Iterator[Machine]:
+    _need("root, to mount a disk in memory", is_here=os.geteuid() == 0)
     folder = Path(tempfile.mkdtemp(prefix="callcentre-disk-"))
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK},mode=0711", "callcentre", folder], check=True)
     tempfile.tempdir = str(folder)
@@ -73,6 +103,7 @@ def full_disk() -> Iterator[Machine]:
 @contextmanager
 def clock_at(moment: str) -> Iterator[Machine]:
     """Run service and stores by a clock of their own, which goes on from this moment (UTC; "": now)."""
+    _need("libfaketime and a compiler of C", is_here=FAKETIME.exists() and shutil.which("cc"))
     with tempfile.TemporaryDirectory(prefix="callcentre-clock-") as folder:
         Path(folder).chmod(0o755)
         clock = Clock(Path(folder) / "clock")
@@ -80,9 +111,11 @@ def clock_at(moment: str) -> Iterator[Machine]:
             (datetime.fromisoformat(moment).replace(tzinfo=UTC).timestamp() - time.time()) if moment else 0
         )
         clock.step(0)
+        sleep = Path(folder) / "sleep.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", sleep], input=SLEEP.encode(), check=True)
         with (
             _variables(
-                LD_PRELOAD=str(FAKETIME),
+                LD_PRELOAD=f"{sleep} {FAKETIME}",
                 FAKETIME_TIMESTAMP_FILE=str(clock.file),
                 FAKETIME_CACHE_DURATION="1",
                 FAKETIME_DONT_FAKE_MONOTONIC="1",
@@ -121,10 +154,7 @@ class Pair:
         return f"postgresql://callcentre:none@127.0.0.1:{self.ports[number]}/callcentre"
 
     def run(self, program: str, *arguments: str | Path) -> None:
-        subprocess.run(
-            [POSTGRES / program, *arguments], user=UNPRIVILEGED, group="nogroup", extra_groups=[], cwd="/",
-            check=True, stdout=subprocess.DEVNULL,
-        )  # fmt: skip
+        subprocess.run([POSTGRES / program, *arguments], cwd="/", check=True, stdout=subprocess.DEVNULL, **ACCOUNT)
 
     def serve(self, number: int, *settings: str) -> None:
         data = self.folder / str(number)
@@ -138,11 +168,7 @@ class Pair:
             *settings,
         ]
         with (self.folder / f"{number}.log").open("ab") as log:
-            self.servers.append(
-                subprocess.Popen(
-                    command, user=UNPRIVILEGED, group="nogroup", extra_groups=[], cwd="/", stdout=log, stderr=log
-                )
-            )
+            self.servers.append(spawn(command, orphaned=signal.SIGQUIT, cwd="/", stdout=log, stderr=log, **ACCOUNT))
         for _ in range(300):
             try:
                 psycopg.connect(self.url(number), dbname="postgres", connect_timeout=2).close()
@@ -172,21 +198,21 @@ class Pair:
         self.made.running.database_url = self.url(1)
         self.made.link("database", target=self.ports[1])
 
-    def stop(self) -> None:
+    def end(self) -> None:
         for server in reversed(self.servers):
-            server.send_signal(signal.SIGINT)
-            server.wait(60)
+            stop(server, signal.SIGQUIT)
 
 
 @contextmanager
 def pair(*, is_synchronous: bool) -> Iterator[Machine]:
+    _need(f"PostgreSQL in {POSTGRES}, and root", is_here=POSTGRES.exists() and os.geteuid() == 0)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="callcentre-pair-")))
         shutil.chown(folder, UNPRIVILEGED, "nogroup")
         servers = Pair(folder, [choose_port(folder / f"{number}.port") for number in range(2)])
         first, second = folder / "0", folder / "1"
         servers.run("initdb", "-D", first, "--auth=trust", "-U", "callcentre", "--encoding=UTF8", "--locale=C.UTF-8")
-        stack.callback(servers.stop)
+        stack.callback(servers.end)
         servers.serve(0)
         with psycopg.connect(servers.url(0), dbname="postgres", autocommit=True) as connection:
             connection.execute("CREATE DATABASE callcentre")

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,7 @@ import redis
 
 from benchmarks.harness import manage
 from benchmarks.launch import pss
-from benchmarks.load.machine import Machine
+from benchmarks.load.machine import STORES, Machine
 
 QUEUES = ("calls", "mail", "webhooks", "default", "reports")
 # The first minutes fill caches.
@@ -43,6 +44,8 @@ ORDER BY n_dead_tup DESC
 @dataclass
 class Sample:
     memory: dict[str, float]
+    # Cores that each unit and store has used since the last sample.
+    cores: dict[str, float]
     connections: int
     queues: dict[str, int]
     # Kind of due work -> rows that are due, and the seconds since the first of them was.
@@ -57,11 +60,13 @@ class Sample:
 
     def __str__(self) -> str:
         memory = " ".join(f"{unit} {amount:.0f}" for unit, amount in self.memory.items())
+        cores = " ".join(f"{unit} {amount:.2f}" for unit, amount in self.cores.items() if amount >= 0.01)
         waits = [f"queue {queue}: {length}" for queue, length in self.queues.items() if length]
         waits += [f"{kind}: {count}, {seconds:.0f} s" for kind, (count, seconds) in self.due.items() if count]
         dead = [f"{table} {dead}/{live}" for table, (live, dead, _size) in list(self.bloat.items())[:3]]
         return (
-            f"memory {sum(self.memory.values()):.0f} MB ({memory}); {self.connections} connections;"
+            f"memory {sum(self.memory.values()):.0f} MB ({memory}); cores {sum(self.cores.values()):.2f} ({cores});"
+            f" {self.connections} connections;"
             f" waiting: {', '.join(waits) or 'nothing'}; dead/live rows: {', '.join(dead) or 'few'}"
         )
 
@@ -74,7 +79,18 @@ class Watch:
     def __post_init__(self) -> None:
         found = manage(self.machine.running.environment, "shell", "--verbosity=0", "-c", _DUE)
         self._due: dict[str, str] = json.loads(found.splitlines()[-1])
+        self._used: dict[str, tuple[float, float]] = {}
         self._broker = redis.from_url(self.machine.stores.redis_url)
+
+    def cores(self) -> dict[str, float]:
+        """Return the cores that each unit and store has used since this was asked before."""
+        now, found = time.monotonic(), {}
+        for unit in (*self.machine.commands, *STORES):
+            seconds = self.machine.processor_seconds(unit)
+            at, before = self._used.get(unit, (now, seconds))
+            self._used[unit] = now, seconds
+            found[unit] = max(seconds - before, 0.0) / max(now - at, 1.0)
+        return found
 
     def due(self, connection: Any) -> dict[str, tuple[int, float]]:
         return {kind: connection.execute(_LATE.format(sql)).fetchone() for kind, sql in self._due.items()}
@@ -88,7 +104,7 @@ class Watch:
             (connections,) = connection.execute(_CONNECTIONS).fetchone() or (0,)
             bloat = {table: tuple(amounts) for table, *amounts in connection.execute(_BLOAT).fetchall()}
             queues = {queue: int(self._broker.llen(f"cc:{queue}")) for queue in QUEUES}
-            return Sample(memory, connections, queues, self.due(connection), bloat)
+            return Sample(memory, self.cores(), connections, queues, self.due(connection), bloat)
 
     def take(self) -> None:
         self.samples.append(self.look())
