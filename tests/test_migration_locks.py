@@ -41,6 +41,7 @@ def slow_statements(migration, statements):
             yield (f"{migration.app_label}.{migration.name}", table[1] if table else ""), statement
 
 
+@pytest.mark.trial
 @pytest.mark.slow("renders the models of all migrations")
 @pytest.mark.django_db(transaction=True)
 def test_no_migration_after_the_first_rewrites_a_table_or_holds_a_lock_for_long():

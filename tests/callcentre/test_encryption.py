@@ -53,7 +53,7 @@ STEPS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.usefixtures("plain_static", "db")
+@pytest.mark.usefixtures("plain_static", "unrendered", "db")
 @pytest.mark.parametrize(("writer", "reader"), [(0, 1), (1, 0), (1, 2), (2, 1)])
 def test_processes_before_and_after_a_step_of_a_rotation_read_what_the_other_wrote(writer, reader):
     with override_settings(**STEPS[writer]):

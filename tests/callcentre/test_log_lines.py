@@ -81,7 +81,9 @@ import sys, threading, warnings
 from callcentre.monitoring.logging import write_lines_only
 write_lines_only()
 def fail(text): raise ValueError(text)
-threading.Thread(target=fail, args=["in a thread, with password=hidden"]).start()
+thread = threading.Thread(target=fail, args=["in a thread, with password=hidden"])
+thread.start()
+thread.join()
 class Broken:
     def __del__(self): fail("in a destructor")
 Broken()

@@ -65,6 +65,15 @@ WHERE l.id IS NULL OR former.hours IS DISTINCT FROM hours.hours
 PROBE = "import django; django.setup(); from callcentre.monitoring.health import check_migrations as c; c()"
 REFUSAL = "The database is older than 0.1.0, the last version before 1.0.0 (apps: {}): install 0.1.0, run its `migrate`"
 
+# Table, column and type of each column; whether a row may leave it out, and whether it may be NULL.
+COLUMNS = """
+SELECT table_name, column_name, udt_name,
+  is_nullable = 'YES' OR column_default IS NOT NULL OR is_identity = 'YES' OR is_generated = 'ALWAYS',
+  is_nullable = 'YES'
+FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+WHERE table_schema = 'public' AND table_type = 'BASE TABLE'
+"""
+
 
 @contextmanager
 def copy_of(template: str) -> Iterator[str]:
@@ -162,13 +171,23 @@ def test_an_upgrade_changes_no_row_and_leads_to_the_tables_of_a_new_database(dum
 def test_an_upgrade_of_a_release_keeps_all_rows_and_leads_to_the_tables_of_a_new_database(release: Path) -> None:
     with copy_of("template0") as name:
         restore(name, lzma.decompress(release.read_bytes()))
-        before = execute(name, COUNTS)
+        before, columns = execute(name, COUNTS), execute(name, COLUMNS)
         code, output = run(name, "manage.py", "migrate")
         assert code == 0, output
         after = {table: int(count) for table, count in execute(name, COUNTS)}
         assert {table: count for table, count in before if after.get(table, -1) < int(count)} == {}
+        assert_old_code_runs(columns, execute(name, COLUMNS))
         with migrated_database() as new:
             assert schema(name) == schema(new)
+
+
+def assert_old_code_runs(before: list[Any], after: list[Any]) -> None:
+    """Code of the release reads its columns, writes NULL where it could, and leaves out those it does not know."""
+    old, new = ({row[:2]: row[2:] for row in rows} for rows in (before, after))
+    tables = {table for table, _ in old}
+    broken = [key for key in old if key not in new or new[key][0] != old[key][0] or old[key][2] > new[key][2]]
+    needed = [key for key in new.keys() - old.keys() if key[0] in tables and not new[key][1]]
+    assert (broken, needed) == ([], [])
 
 
 @pytest.mark.walk("campaigns-name < '0028'")
