@@ -8,7 +8,7 @@ COMPILE = $(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 
 # The service and the tests run dozens of processes. Compiled modules are kept, so that only the first one compiles them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test slow trials check bench messages screenshots lock unusable
+.PHONY: run test slow trials check bench load faults messages screenshots lock unusable
 
 run: .venv/installed
 	$(LAUNCH) -m callcentre.supervisor
@@ -34,6 +34,14 @@ check: .venv/developing
 
 bench: .venv/installed
 	$(STORES) --durable -- $(PYTHON) -m benchmarks
+
+# Everything at once for ten minutes (docs/sizing.md); MORE='--minutes 3' and the like go on to it.
+load: .venv/developing
+	$(LAUNCH) -m benchmarks.load $(MORE)
+
+# The same for an hour, while one fault after another happens; MORE='PostgreSQL*' chooses some.
+faults: .venv/developing
+	$(LAUNCH) -m benchmarks.load.faults $(MORE)
 
 # The pictures of the documents, from the demonstration.
 screenshots: .venv/developing

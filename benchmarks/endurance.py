@@ -39,20 +39,20 @@ INSERT INTO telephony_agent (login, name, surname, email, is_active, number, out
 SELECT 'bench' || n, 'Bench', '', '', true, (200 + n)::text, true, n %% 3 > 0, now()
 FROM generate_series(0, %(agents)s - 1) AS n
 """
-_CAMPAIGN = "UPDATE campaigns_campaign SET is_dialling = false, wrap_up_seconds = %s WHERE code = ANY(%s)"
-_MEMBERS = """
+CAMPAIGN = "UPDATE campaigns_campaign SET is_dialling = false, wrap_up_seconds = %s WHERE code = ANY(%s)"
+MEMBERS = """
 INSERT INTO campaigns_campaign_agents (campaign_id, agent_id)
 SELECT c.id, a.id FROM telephony_agent a
 JOIN campaigns_campaign c ON c.code = CASE WHEN a.has_line THEN 'E0000' ELSE 'E0001' END
 WHERE a.login LIKE 'bench%'
 """
-_RULES = """
+RULES = """
 INSERT INTO campaigns_retryrule (campaign_id, outcome, delay_seconds, is_multiplied, most_attempts)
 SELECT c.id, outcome, 60, false, 3
 FROM campaigns_campaign c, unnest(ARRAY['busy', 'no_answer', 'failed', 'dropped']) AS outcome
 """
 # Of ten numbers three are answered, four are busy, two refuse and one is wrong, in no order.
-_RECORDS = """
+RECORDS = """
 INSERT INTO campaigns_record (campaign_id, phone_number, number, is_primary, status_id, system_status, identifier,
   last_note, fields, leased_by, zone, calling_code)
 SELECT c.id, number, number, true, s.id, 'TO_CALL', '', '', '{}', '', 'Europe/Warsaw', '48'
@@ -78,7 +78,7 @@ WHERE system_status = 'IN_PROGRESS' OR leased_by <> '' AND (leased_until IS NULL
 """
 _OPEN = f"SELECT (SELECT count(*) FROM telephony_connection WHERE state <> 'ended') + ({_HELD})"
 # Each must find nothing.
-_FAULTS = {
+FAULTS = {
     "records that are left in progress, or held": _HELD,
     "attempts without an end, or without a settlement": """
 SELECT count(*) FROM campaigns_attempt WHERE ended_at IS NULL OR settled_at IS NULL
@@ -137,7 +137,7 @@ _OUTCOMES = """
 SELECT c.code, t.mode, t.outcome, count(*), count(DISTINCT t.record_id)
 FROM campaigns_attempt t JOIN campaigns_campaign c ON c.id = t.campaign_id GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
 """
-_DROPS = """
+DROPS = """
 SELECT COALESCE(100.0 * sum(drops) / NULLIF(sum(live_answers), 0), 0)::float8 FROM campaigns_diallingday d
 JOIN campaigns_campaign c ON c.id = d.campaign_id WHERE c.code = 'E0000'
 """
@@ -149,11 +149,11 @@ def _prepare(running: Service, agents: int) -> None:
         body = {"id": code, "name": f"Endurance, {dialer}", "dialer": dialer, "crm": False}
         client.send("POST", "/api/outbounds", body, expect=201)
     with running.connect() as connection:
-        connection.execute(_CAMPAIGN, [WRAP_UP_SECONDS, list(CAMPAIGNS)])
+        connection.execute(CAMPAIGN, [WRAP_UP_SECONDS, list(CAMPAIGNS)])
         connection.execute(_AGENTS, {"agents": agents})
-        connection.execute(_MEMBERS)
-        connection.execute(_RULES)
-        connection.execute(_RECORDS, {"records": agents * RECORDS_OF_AGENT})
+        connection.execute(MEMBERS)
+        connection.execute(RULES)
+        connection.execute(RECORDS, {"records": agents * RECORDS_OF_AGENT})
         connection.execute("VACUUM ANALYZE campaigns_record")
     for number in range(agents):
         client.send("POST", f"/api/agents/bench{number}/login", expect=204)
@@ -174,7 +174,7 @@ def _process(running: Service, *command: str) -> Iterator[int]:
             process.wait(30)
 
 
-def _one(connection: Any, statement: str) -> Any:
+def one(connection: Any, statement: str) -> Any:
     return connection.execute(statement).fetchone()[0]
 
 
@@ -187,7 +187,7 @@ def _watch(connection: Any, processes: dict[str, int], minutes: float) -> dict[s
         for name, pid in processes.items():
             samples[name].append(pss(pid))
         now = "; ".join(f"{name} {amounts[-1]:.1f} MB" for name, amounts in samples.items())
-        calls, drops = _one(connection, "SELECT count(*) FROM campaigns_attempt"), _one(connection, _DROPS)
+        calls, drops = one(connection, "SELECT count(*) FROM campaigns_attempt"), one(connection, DROPS)
         print(f"minute {len(samples['listener'])}: {now}; {calls} calls, {drops:.2f} % dropped", file=sys.stderr)
     return samples
 
@@ -208,7 +208,7 @@ def _stop(connection: Any) -> None:
     """Stop the dialling, and wait until all calls and wrap-ups are over."""
     connection.execute("UPDATE campaigns_campaign SET is_dialling = false")
     deadline = time.monotonic() + 180
-    while _one(connection, _OPEN) and time.monotonic() < deadline:
+    while one(connection, _OPEN) and time.monotonic() < deadline:
         time.sleep(0.5)
     time.sleep(WRAP_UP_SECONDS + 2)
 
@@ -221,26 +221,26 @@ def measure(table: Table, agents: int, minutes: float) -> bool:
         _prepare(running, agents)
         with running.connect() as connection:
             # A mistake in a statement is found before the long run.
-            assert not any(_one(connection, statement) for what, statement in _FAULTS.items())
+            assert not any(one(connection, statement) for what, statement in FAULTS.items())
         listener = stack.enter_context(_process(running, "listen_to_switch"))
         dialler = stack.enter_context(_process(running, "run_dialer"))
         connection = stack.enter_context(running.connect())
         connection.execute("UPDATE campaigns_campaign SET is_dialling = true")
         samples = _watch(connection, {"listener": listener, "run_dialer": dialler}, minutes)
         stack.enter_context(_process(running, "run_dialer"))
-        while _one(connection, _DIALLERS) < 2:
+        while one(connection, _DIALLERS) < 2:
             time.sleep(0.2)
         seconds = _take_over(connection, dialler)
         time.sleep(SECOND_SECONDS)
         _stop(connection)
         table.add_time("takeover of the campaigns of a dialler that is killed", seconds, 3)
-        faults = {what: _one(connection, statement) for what, statement in _FAULTS.items()}
+        faults = {what: one(connection, statement) for what, statement in FAULTS.items()}
         manage(running.environment, "verify")
         for row in connection.execute(_OUTCOMES).fetchall():
             print("{}, {}, {}: {} attempts of {} records".format(*row), file=sys.stderr)
         for what, count in faults.items():
             table.add_amount(what, count, 0, "rows")
-        table.add_amount("drops of the predictive campaign", _one(connection, _DROPS), 3, "%")
+        table.add_amount("drops of the predictive campaign", one(connection, DROPS), 3, "%")
         for name, amounts in samples.items():
             if len(amounts) > WARM_UP_SAMPLES:
                 growth = max(amounts[-3:]) - min(amounts[WARM_UP_SAMPLES - 1 : WARM_UP_SAMPLES + 2])

@@ -23,7 +23,7 @@ from typing import Any
 import psycopg
 
 from callcentre.launch.children import spawn, stop
-from callcentre.launch.embedded import temporary_stores
+from callcentre.launch.embedded import Stores, temporary_stores
 from callcentre.launch.servers import choose_port
 from callcentre.launch.supervisor import programs
 
@@ -197,24 +197,28 @@ def web_arguments(port: int) -> list[str]:
     return arguments
 
 
+def service_environment(stores: Stores) -> dict[str, str]:
+    metrics = stores.var / "run" / "metrics"
+    metrics.mkdir()
+    return {
+        **os.environ,
+        **stores.environment,
+        "CALLCENTRE_VAR": str(stores.var),
+        "PROMETHEUS_MULTIPROC_DIR": str(metrics),
+        "SECRET_KEY": secrets.token_urlsafe(64),
+        "FIELD_ENCRYPTION_KEYS": base64.urlsafe_b64encode(os.urandom(32)).decode(),
+        "ALLOWED_HOSTS": "127.0.0.1",
+        "SECURE_COOKIES": "0",
+        "API_RATE_LIMIT": "100000000",
+        "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
+    }
+
+
 @contextmanager
 def service(records: int) -> Iterator[Service]:
     """Run the web part of the service as deploy/systemd does, on durable stores, with this many records."""
     with temporary_stores(durable=True) as stores:
-        metrics = stores.var / "run" / "metrics"
-        metrics.mkdir()
-        environment = {
-            **os.environ,
-            **stores.environment,
-            "CALLCENTRE_VAR": str(stores.var),
-            "PROMETHEUS_MULTIPROC_DIR": str(metrics),
-            "SECRET_KEY": secrets.token_urlsafe(64),
-            "FIELD_ENCRYPTION_KEYS": base64.urlsafe_b64encode(os.urandom(32)).decode(),
-            "ALLOWED_HOSTS": "127.0.0.1",
-            "SECURE_COOKIES": "0",
-            "API_RATE_LIMIT": "100000000",
-            "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
-        }
+        environment = service_environment(stores)
         manage(environment, "migrate", "--verbosity=0")
         # Given stores may have served an earlier service.
         login = f"bench-{secrets.token_hex(4)}"

@@ -113,7 +113,7 @@ def _one(connection: Any, statement: str) -> int:
     return int(row[0]) if row else 0
 
 
-def _buckets(running: Service) -> dict[float, float]:
+def buckets(running: Service) -> dict[float, float]:
     """Return the answers up to each time, of the listener's metrics."""
     text = running.client().send("GET", "/metrics", expect=200).decode()
     found: dict[float, float] = {}
@@ -123,7 +123,7 @@ def _buckets(running: Service) -> dict[float, float]:
     return found
 
 
-def _quantile(before: dict[float, float], after: dict[float, float], share: float) -> float:
+def quantile(before: dict[float, float], after: dict[float, float], share: float) -> float:
     """Return the upper bound of the bucket that has this share of the answers."""
     counts = {limit: after[limit] - before.get(limit, 0) for limit in after}
     return min(limit for limit in counts if counts[limit] >= share * counts[float("inf")])
@@ -209,9 +209,9 @@ def measure(table: Table, switch: str, seconds: float) -> None:
 
 
 def _measure_joins(table: Table, running: Service, how: str, seconds: float, *, goal: float) -> None:
-    before = _buckets(running)
+    before = buckets(running)
     time.sleep(seconds)
-    after = _buckets(running)
+    after = buckets(running)
     counts = {limit: after[limit] - before.get(limit, 0) for limit in after}
     if not counts[float("inf")]:
         raise RuntimeError(f"{how}: no answer in {seconds} s; all agents may be in their wrap-up: measure for longer")
@@ -219,7 +219,7 @@ def _measure_joins(table: Table, running: Service, how: str, seconds: float, *, 
     print(f"{counts[float('inf')] - counts[0.3]:.0f}, 2 s: {counts[float('inf')] - counts[2.0]:.0f}", file=sys.stderr)
     for share in (0.5, 0.99):
         operation = f"from the answer to the join, {AGENTS} agents with lines, p{share * 100:g} ({how})"
-        table.add_time(operation, _quantile(before, after, share), goal)
+        table.add_time(operation, quantile(before, after, share), goal)
 
 
 def _report(connection: Any) -> None:

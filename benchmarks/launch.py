@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -111,8 +111,13 @@ def family(root: int) -> dict[int, str]:
     found = {root}
     while more := {pid for pid, parent in parents.items() if parent in found} - found:
         found |= more
-    lines = {pid: Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace") for pid in found}
-    return {pid: line.replace("\0", " ").strip() for pid, line in lines.items()}
+    lines = {}
+    for pid in found:
+        # It may have ended meanwhile.
+        with suppress(OSError):
+            line = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+            lines[pid] = line.replace("\0", " ").strip()
+    return lines
 
 
 def pss(pid: int) -> float:

@@ -1,28 +1,31 @@
-"""A receiver in a process of its own that answers at once: `python -m benchmarks.receiver PORT [HANG]`.
+"""A receiver in a process of its own that answers at once: `python -m benchmarks.receiver PORT [SECONDS]`.
 
 It reads no more of a request than its length, so that it answers faster than any of our clients sends. GET /times
-answers the arrival times (time.time()) of all POSTs since the last such request, as JSON. With HANG it accepts requests
-and never answers.
+answers the arrival times (time.time()) of all POSTs since the last such request, as JSON. With SECONDS it answers so
+much later; with `inf` it accepts requests and never answers.
 """
 
 import asyncio
 import json
+import math
 import re
 import sys
 import time
+from functools import partial
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+EVENT = re.compile(rb"\r\nwebhook-id: *(\S+)", re.IGNORECASE)
 arrivals: list[float] = []
 
 
 class Receiver(asyncio.Protocol):
-    """One connection, which may send many requests."""
+    """One connection, which may send many requests. `events` gets the ids of their events."""
 
-    hangs = False
-
-    def __init__(self) -> None:
+    def __init__(self, delay: float = 0.0, events: set[str] | None = None) -> None:
         self._received = b""
+        self._delay = delay
+        self._events = events
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -41,16 +44,19 @@ class Receiver(asyncio.Protocol):
                 if len(self._received) < end:
                     return
                 arrivals.append(time.time())
-                if not self.hangs:
+                if self._events is not None and (event := EVENT.search(self._received, 0, end)):
+                    self._events.add(event[1].decode())
+                if not self._delay:
                     self._transport.write(OK)
+                elif self._delay < math.inf:
+                    asyncio.get_running_loop().call_later(self._delay, self._transport.write, OK)
             self._received = self._received[end:]
 
 
-async def main(port: int) -> None:
-    server = await asyncio.get_running_loop().create_server(Receiver, "127.0.0.1", port)
+async def main(port: int, delay: float = 0.0) -> None:
+    server = await asyncio.get_running_loop().create_server(partial(Receiver, delay), "127.0.0.1", port)
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    Receiver.hangs = len(sys.argv) > 2
-    asyncio.run(main(int(sys.argv[1])))
+    asyncio.run(main(int(sys.argv[1]), *map(float, sys.argv[2:])))

@@ -36,7 +36,7 @@ SELECT id, %s, 'waiting', 0, now() FROM events
 class Receiver:
     def __init__(self, running: Service, folder: Path, name: str, *, hangs: bool = False) -> None:
         self.port = choose_port(folder / f"{name}.port")
-        arguments = ["HANG"] if hangs else []
+        arguments = ["inf"] if hangs else []
         command = [sys.executable, "-m", "benchmarks.receiver", str(self.port), *arguments]
         self._process = subprocess.Popen(command, cwd=ROOT, env=running.environment)
         self.url = f"http://127.0.0.1:{self.port}/"

@@ -25,7 +25,7 @@ OURS = {path.parent.name for path in ROOT.glob("*/__init__.py")}
 # The folders of programs that run with requirements.lock alone.
 SHIPPED = [*sorted(OURS - {"tests"}), "deploy", "docs"]
 # Modules that only developers use. The programs import them when an option asks for them.
-FOR_DEVELOPERS = {"benchmarks/dialler/plots.py", "benchmarks/load/__main__.py", "benchmarks/load/trial.py"}
+FOR_DEVELOPERS = {"benchmarks/dialler/plots.py", "benchmarks/sound/__main__.py", "benchmarks/sound/trial.py"}
 # Modules without a package: type checkers provide them.
 FOR_TYPES = {"_typeshed"}
 PIN = re.compile(r"^([a-z0-9-]+)(?:\[[a-z,]+\])?==([^ ;]+)", re.MULTILINE)

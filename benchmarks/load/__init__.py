@@ -1,1 +1,1 @@
-"""Thirty agents with sound on a real Asterisk: how soon both sides hear each other, and what remains after kills."""
+"""Everything at once over loopback for minutes, and the same while one fault after another happens."""

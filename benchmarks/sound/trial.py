@@ -17,7 +17,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.calls import is_heard
 from benchmarks.harness import ROOT, Service, wait_until_up
-from benchmarks.load.heard import AGENT_HZ, OUTSIDE_HZ, write_tones
+from benchmarks.sound.heard import AGENT_HZ, OUTSIDE_HZ, write_tones
 from callcentre.launch.children import bury, spawn
 from callcentre.launch.servers import choose_port
 from callcentre.launch.supervisor import programs

@@ -3,7 +3,7 @@
 from django.test import Client
 from django.utils import timezone
 
-from benchmarks.load.trial import BROWSERS, QUEUE, SIPP_PHONES, SUPERVISOR, TALKER
+from benchmarks.sound.trial import BROWSERS, QUEUE, SIPP_PHONES, SUPERVISOR, TALKER
 from callcentre.models import User
 from campaigns.models import Campaign, Record
 from telephony.models import Agent, Queue, QueueMember

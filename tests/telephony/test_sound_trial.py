@@ -1,4 +1,4 @@
-"""Thirty agents with sound on a real Asterisk: `benchmarks.load`, which says what the environment must name."""
+"""Thirty agents with sound on a real Asterisk: `benchmarks.sound`, which says what the environment must name."""
 
 import os
 import subprocess
@@ -15,4 +15,4 @@ pytestmark = [
 
 
 def test_asterisk_and_rows_agree_after_kills_under_load():
-    subprocess.run([sys.executable, "-m", "benchmarks.load"], cwd=ROOT, check=True)
+    subprocess.run([sys.executable, "-m", "benchmarks.sound"], cwd=ROOT, check=True)
