@@ -121,9 +121,9 @@ class Watch:
                 max(each.memory.get(unit, 0) for each in early),
                 min(each.memory.get(unit, 0) for each in late),
             )
-            if last > first * 1.05 + 5:
+            if last > first * 1.03 + 3:
                 found.append(f"memory of {unit}: {first:.0f} to {last:.0f} MB")
-        if (last := min(each.connections for each in late)) > max(each.connections for each in early) + 5:
+        if (last := min(each.connections for each in late)) > max(each.connections for each in early) + 2:
             found.append(f"connections: {last}")
         # What waits or is dead may come and go, but not be more in each of four minutes.
         last_ones = self.samples[-4:]
