@@ -185,10 +185,10 @@ def _decide(received: ReceivedMail, raw: bytes, wait_until_saved: Callable[[], N
         mail = parse(raw)
         received.header_id, received.sender, received.subject = mail.header_id, mail.sender, mail.subject
         received.recipients, received.content_sha256 = mail.recipients, mail.content_sha256
-        queue = _admit(received, mail)
-        # Files are stored before the transaction: a bucket may be slow.
+        # Before the transaction, which locks the mail's id: a bucket may be slow.
         body = _with_files(mail, files)
         with transaction.atomic():
+            queue = _admit(received, mail)
             _store_message(received, mail, queue, body, files)
             wait_until_saved()
             received.save()
