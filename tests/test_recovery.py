@@ -3,6 +3,7 @@
 The service has the demonstration's data, made with the system's PostgreSQL if there is one.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -68,21 +69,26 @@ def var(made: Path) -> Iterator[Path]:
     shutil.rmtree(copy)
 
 
-def verify(var: Path, *, is_right: bool = True, **variables: str) -> str:
-    return manage(var, "verify", code=0 if is_right else 1, **variables)
+def wrong(var: Path, **variables: str) -> set[str]:
+    """Return the accounts that `verify` finds wrong, but that of due work: no worker runs here."""
+    said = run(["sh", "-c", f"{sys.executable} manage.py verify --json || true"], var, **variables)
+    found = [json.loads(line) for line in said.splitlines() if line.startswith('{"account"')]
+    assert len(found) > 10, said
+    return {each["account"] for each in found if each["wrong"]} - {"due work"}
 
 
 def test_a_back_up_is_restored_into_an_empty_service_of_a_newer_postgresql(var):
     """The documented way to PostgreSQL's next major version is that of a back-up."""
     dump = """sh -c 'pg_dump --format=custom --file=callcentre.dump "$DATABASE_URL"'"""
     restore = """sh -c 'pg_restore --no-owner --exit-on-error --dbname="$DATABASE_URL" callcentre.dump'"""
+    before = wrong(var, EMBEDDED_POSTGRES_BIN=str(OLD))
     documented(dump, var, EMBEDDED_POSTGRES_BIN=str(OLD))
     (var / "postgres" / "data").rename(var / "postgres" / "data.old")
 
     documented(restore, var)
 
     manage(var, "migrate", "--check")
-    verify(var)
+    assert wrong(var) == before
     secret = (
         "from webhooks.models import Webhook as W; print(all(w.secret.startswith('whsec_') for w in W.objects.all()))"
     )
@@ -125,16 +131,18 @@ def test_a_table_dropped_at_a_time_is_back_as_of_before(var):
         ["sh", "-c", 'psql -Atc "SELECT subject FROM tickets_receivedmail ORDER BY id" "$DATABASE_URL"'], var, **old
     )
     assert "After the back-up" in found
-    assert removed.name in verify(var, is_right=False, **old)
+    assert "files of mails" in wrong(var, **old)
     removed.write_bytes(content)
-    verify(var, **old)
+    assert "files of mails" not in wrong(var, **old)
 
 
 @needs_two
 def test_pg_upgrade_keeps_the_data_of_a_postgresql_of_your_own(var):
+    before = wrong(var, EMBEDDED_POSTGRES_BIN=str(OLD))
     data = var / "postgres" / "data"
     data.rename(data.with_name("data.old"))
-    run(["true"], var)  # an empty cluster of the new version
+    # An empty cluster of the new version.
+    run(["sh", "-c", 'psql -c "DROP DATABASE callcentre" "${DATABASE_URL%/*}/postgres"'], var)
     account = {"user": "nobody", "group": "nogroup"} if os.geteuid() == 0 else {}
     work = var / "work"
     work.mkdir()
@@ -148,4 +156,4 @@ def test_pg_upgrade_keeps_the_data_of_a_postgresql_of_your_own(var):
     ]
     subprocess.run(command, cwd=work, check=True, **account)
 
-    verify(var)
+    assert wrong(var) == before
