@@ -10,12 +10,14 @@ import re
 from ast import AsyncFunctionDef, Attribute, Call, Constant, FunctionDef, Name, parse, walk
 from collections.abc import Iterator
 from pathlib import Path
-from re import _constants as codes
-from re import _parser as parser
 from typing import Any
 
 from callcentre.core.html_cleaning import Policy
 from tests.processes import ROOT
+
+# The standard library has no other parser of patterns.
+codes: Any = importlib.import_module("re._constants")
+parser: Any = importlib.import_module("re._parser")
 
 APPS = ("callcentre", "campaigns", "knowledgebase", "reports", "telephony", "tickets", "webhooks")
 # A case with quadratic time takes minutes with so many characters.
