@@ -31,7 +31,7 @@ from callcentre.monitoring.logging import line_of
 
 read_settings()
 # Celery writes text when it gets a signal, in whose handler no logger may be used.
-worker.safe_say = lambda text, *_: os.write(sys.stderr.fileno(), line_of(text).encode())
+worker.safe_say = lambda text, *_: os.write(sys.stderr.fileno(), line_of(text).encode())  # type: ignore[attr-defined]
 # Celery would run Django's checks in each worker, and ignore their result. That costs a tenth of a second and 10 MB.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 

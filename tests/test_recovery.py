@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ MAIL = b"From: jan@client.example\nTo: help@callcentre.example\nMessage-ID: <%s@
 needs_two = pytest.mark.skipif(NEW == OLD, reason="there is only one PostgreSQL (apt install postgresql)")
 
 
-def run(command: list[str], var: Path, *, data: bytes = b"", code: int = 0, **variables: str) -> str:
+def run(command: list[str], var: Path, *, data: bytes = b"", code: int = 0, **variables: Any) -> str:
     """Run a command with the kept stores of this folder, which start and stop around it. Return its output."""
     kept = [sys.executable, "-m", "callcentre.embedded", "exec", "--kept", "--", *command]
     environment = {**os.environ, "CALLCENTRE_VAR": str(var), "ALLOWED_HOSTS": "127.0.0.1", **variables}
@@ -38,13 +39,13 @@ def run(command: list[str], var: Path, *, data: bytes = b"", code: int = 0, **va
     return said
 
 
-def documented(script: str, var: Path, **variables: str) -> str:
+def documented(script: str, var: Path, **variables: Any) -> str:
     """Run a line of the document, with its file in the folder of the data."""
     assert script in OPERATIONS
     return run(["sh", "-c", script.replace("callcentre.dump", f"{var}/callcentre.dump")], var, **variables)
 
 
-def manage(var: Path, *arguments: str, data: bytes = b"", code: int = 0, **variables: str) -> str:
+def manage(var: Path, *arguments: str, data: bytes = b"", code: int = 0, **variables: Any) -> str:
     return run([sys.executable, "manage.py", *arguments], var, data=data, code=code, **variables)
 
 
@@ -69,7 +70,7 @@ def var(made: Path) -> Iterator[Path]:
     shutil.rmtree(copy)
 
 
-def wrong(var: Path, **variables: str) -> set[str]:
+def wrong(var: Path, **variables: Any) -> set[str]:
     """Return the accounts that `verify` finds wrong, but that of due work: no worker runs here."""
     said = run(["sh", "-c", f"{sys.executable} manage.py verify --json || true"], var, **variables)
     found = [json.loads(line) for line in said.splitlines() if line.startswith('{"account"')]
@@ -143,14 +144,14 @@ def test_pg_upgrade_keeps_the_data_of_a_postgresql_of_your_own(var):
     data.rename(data.with_name("data.old"))
     # An empty cluster of the new version.
     run(["sh", "-c", 'psql -c "DROP DATABASE callcentre" "${DATABASE_URL%/*}/postgres"'], var)
-    account = {"user": "nobody", "group": "nogroup"} if os.geteuid() == 0 else {}
+    account: dict[str, Any] = {"user": "nobody", "group": "nogroup"} if os.geteuid() == 0 else {}
     work = var / "work"
     work.mkdir()
     work.chmod(0o777)
     trust = "local all all trust\nhost all all 127.0.0.1/32 trust\n"
     for folder in (data, data.with_name("data.old")):
         (folder / "pg_hba.conf").write_text(trust)
-    command = [
+    command: list[Any] = [
         *(NEW / "pg_upgrade", f"--old-bindir={OLD}", f"--new-bindir={NEW}", f"--old-datadir={data}.old"),
         *(f"--new-datadir={data}", "--username=callcentre", f"--socketdir={work}"),
     ]

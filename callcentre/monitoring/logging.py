@@ -132,7 +132,7 @@ def write_lines_only() -> None:
     """Let this process write nothing but lines of the log to standard error, unless a person reads it."""
     is_wanted = os.environ.get("LOG_JSON", "1").lower() not in ("0", "false", "no", "off")
     if is_wanted and not sys.stderr.isatty() and not isinstance(sys.stderr, TextToLines):
-        sys.stderr = TextToLines(sys.stderr)  # type: ignore[assignment]
+        sys.stderr = TextToLines(sys.stderr)
 
 
 class WithoutSweeps(logging.Filter):

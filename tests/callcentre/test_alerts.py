@@ -135,7 +135,7 @@ def conditions_of_work() -> Iterator[tuple[Any, ...]]:
     broker.hset("cc:unacked", "tag", "{}")
     broker.zadd("cc:unacked_index", {"tag": time.time() - 3700})
     yield "TaskHeld", STAYS, {}
-    place_call.apply(args=["no key"])
+    place_call.apply(args=("no key",))
     yield "TaskFailed", STAYS, {"task": "telephony.place_call", "outcome": "FAILURE"}
     dispatch = DispatchFactory(next_attempt_at=minutes_ago(1))
     yield "DueWorkLate", AGES, {"model": "tickets.Dispatch"}
@@ -196,6 +196,10 @@ def conditions_of_machines(api: ApiClient, patch: pytest.MonkeyPatch) -> Iterato
     yield "WebServerDown", STAYS, {"job": "callcentre"}
 
 
+def filled(text: str, labels: dict[str, str]) -> str:
+    return re.sub(r"{{ \$labels\.(\w+) }}", lambda found: labels[found[1]], text)
+
+
 def case(rule: dict[str, Any], before: dict[str, float], now: dict[str, float], way: str, *labels: Any) -> Any:
     """Return a test for promtool: no alert for twenty minutes, then this alert for each of these labels."""
     series = []
@@ -208,10 +212,7 @@ def case(rule: dict[str, Any], before: dict[str, float], now: dict[str, float], 
     alerts = [
         {
             "exp_labels": {**each, **rule["labels"]},
-            "exp_annotations": {
-                key: re.sub(r"{{ \$labels\.(\w+) }}", lambda found, each=each: each[found[1]], text)
-                for key, text in rule["annotations"].items()
-            },
+            "exp_annotations": {key: filled(text, each) for key, text in rule["annotations"].items()},
         }
         for each in labels
     ]
@@ -227,7 +228,9 @@ def case(rule: dict[str, Any], before: dict[str, float], now: dict[str, float], 
 def test_each_alert_is_raised_by_its_condition_and_not_before(api, client, monkeypatch, tmp_path, own_storage):
     # A busy machine must not hide the figures of the database.
     monkeypatch.setattr(health, "TIMEOUT_SECONDS", 60)
-    rules, before, tests = {rule["alert"]: rule for rule in RULES}, {}, []
+    rules = {rule["alert"]: rule for rule in RULES}
+    before: dict[str, float] = {}
+    tests = []
     conditions = conditions_of_calls(), conditions_of_work(), conditions_of_machines(api, monkeypatch)
     for alert, way, *labels in chain(*conditions):
         now = scraped(client)
