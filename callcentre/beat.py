@@ -19,7 +19,7 @@ _LOCK = 0x62656174
 # Between two looks at the lock.
 LOOK_SECONDS = 1.0
 _LAST_BEAT = "SELECT beat_at FROM callcentre_heartbeat WHERE process = %s ORDER BY beat_at DESC LIMIT 1"
-# Between two lines of the log about tasks that could not be sent.
+# Between two lines of the log about a store that is away.
 COMPLAINT_SECONDS = 60.0
 
 
@@ -68,8 +68,9 @@ class Scheduler(beat.Scheduler):
             self._pulse.beat(self._own.execute)
         except CommandError as error:
             raise SystemExit(str(error)) from error
-        except psycopg.Error:
+        except psycopg.Error as error:
             # Without the database, no task could do anything.
+            self._complain("the database does not answer", error=str(error))
             self._leave()
             return False
         return True
@@ -88,13 +89,17 @@ class Scheduler(beat.Scheduler):
         self._own = None
 
     def apply_entry(self, entry: Any, producer: Any = None) -> None:
-        """Send a task. If the broker is away, say so once a minute: the timetable has several tasks a second."""
+        """Send a task, or say that the broker is away."""
         try:
             self.apply_async(entry, producer=producer, advance=False)
         except Exception as error:  # noqa: BLE001  (the next sweep does the same)
-            if time.monotonic() >= self._complain_at:
-                self._complain_at = time.monotonic() + COMPLAINT_SECONDS
-                logger.error("tasks are not sent", extra={"task": entry.task, "error": str(error)})  # noqa: TRY400
+            self._complain("tasks are not sent", task=entry.task, error=str(error))
+
+    def _complain(self, text: str, **details: str) -> None:
+        """Log an error, at most once a minute: the timetable has several tasks a second."""
+        if time.monotonic() >= self._complain_at:
+            self._complain_at = time.monotonic() + COMPLAINT_SECONDS
+            logger.error(text, extra=details)
 
     def close(self) -> None:
         super().close()

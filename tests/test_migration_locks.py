@@ -35,7 +35,7 @@ ALLOWED = {
 
 def slow_statements(migration, statements):
     """Yield the slow statements, and their tables, of tables that the migration has not made itself."""
-    made = {found[1] for each in statements if each.startswith("CREATE TABLE") and (found := TABLE.search(each))}
+    made = {TABLE.findall(each)[0] for each in statements if each.startswith("CREATE TABLE")}
     for statement in statements:
         table = TABLE.search(statement)
         if not statement.startswith("--") and SLOW.search(statement) and not (table and table[1] in made):
@@ -46,9 +46,8 @@ def slow_statements(migration, statements):
 @pytest.mark.slow("renders the models of all migrations")
 @pytest.mark.django_db(transaction=True)
 def test_no_migration_after_the_first_rewrites_a_table_or_holds_a_lock_for_long():
-    executor: Any = MigrationExecutor(connection)
-    found: dict[Any, str] = {}
-    state = executor._create_project_state()
+    executor, found = MigrationExecutor(connection), {}
+    state: Any = executor._create_project_state()  # type: ignore[attr-defined]
     for migration, _ in executor.migration_plan(executor.loader.graph.leaf_nodes(), clean_start=True):
         if migration.app_label not in LAYERS or migration.name == "0001_initial":
             state = migration.mutate_state(state, preserve=False)
@@ -73,8 +72,7 @@ def test_no_migration_after_the_first_rewrites_a_table_or_holds_a_lock_for_long(
 )
 def test_the_check_finds_slow_statements(statement):
     assert SLOW.search(statement)
-    assert (found := TABLE.search(statement))
-    assert found[1] == "t"
+    assert TABLE.findall(statement)[0] == "t"
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def var(made: Path) -> Iterator[Path]:
     shutil.rmtree(copy)
 
 
-def wrong(var: Path, **variables: str) -> set[str]:
+def wrong(var: Path, **variables: Any) -> set[str]:
     """Return the accounts that `verify` finds wrong, but that of due work: no worker runs here."""
     said = run(["sh", "-c", f"{sys.executable} manage.py verify --json || true"], var, **variables)
     found = [json.loads(line) for line in said.splitlines() if line.startswith('{"account"')]
@@ -108,7 +108,7 @@ def test_a_table_dropped_at_a_time_is_back_as_of_before(var):
     assert settings in OPERATIONS
     assert base in OPERATIONS
     assert restoring in OPERATIONS
-    archiving = {**old, "EMBEDDED_POSTGRES_SETTINGS": settings.replace("/archive", str(archive))}
+    archiving: dict[str, Any] = {**old, "EMBEDDED_POSTGRES_SETTINGS": settings.replace("/archive", str(archive))}
     run(["sh", "-c", f"{base}{var}/base"], var, **archiving)
     manage(var, "receive_mail", data=MAIL % (b"after", b"After the back-up"), **archiving)
     at = run(["sh", "-c", 'psql -Atc "SELECT now()" "$DATABASE_URL"'], var, **archiving).split("\n")[0]
@@ -124,7 +124,7 @@ def test_a_table_dropped_at_a_time_is_back_as_of_before(var):
     (var / "base").rename(var / "postgres" / "data")
     (var / "postgres" / "data" / "recovery.signal").touch()
     target = f"'recovery_target_time={at}' {restoring.replace('/archive', str(archive))}"
-    recovering = {**old, "EMBEDDED_POSTGRES_SETTINGS": target}
+    recovering: dict[str, Any] = {**old, "EMBEDDED_POSTGRES_SETTINGS": target}
     wait = 'until [ "$(psql -Atc "SELECT pg_is_in_recovery()" "$DATABASE_URL")" = f ]; do sleep 0.2; done'
     run(["sh", "-c", wait], var, **recovering)
 

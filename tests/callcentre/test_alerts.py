@@ -8,7 +8,6 @@ import subprocess
 import time
 from collections.abc import Iterator
 from datetime import timedelta
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
@@ -197,8 +196,8 @@ def conditions_of_machines(api: ApiClient, patch: pytest.MonkeyPatch) -> Iterato
     yield "WebServerDown", STAYS, {"job": "callcentre"}
 
 
-def _label(labels: dict[str, str], found: re.Match[str]) -> str:
-    return labels[found[1]]
+def filled(text: str, labels: dict[str, str]) -> str:
+    return re.sub(r"{{ \$labels\.(\w+) }}", lambda found: labels[found[1]], text)
 
 
 def case(rule: dict[str, Any], before: dict[str, float], now: dict[str, float], way: str, *labels: Any) -> Any:
@@ -213,10 +212,7 @@ def case(rule: dict[str, Any], before: dict[str, float], now: dict[str, float], 
     alerts = [
         {
             "exp_labels": {**each, **rule["labels"]},
-            "exp_annotations": {
-                key: re.sub(r"{{ \$labels\.(\w+) }}", partial(_label, each), text)
-                for key, text in rule["annotations"].items()
-            },
+            "exp_annotations": {key: filled(text, each) for key, text in rule["annotations"].items()},
         }
         for each in labels
     ]
@@ -232,8 +228,9 @@ def case(rule: dict[str, Any], before: dict[str, float], now: dict[str, float], 
 def test_each_alert_is_raised_by_its_condition_and_not_before(api, client, monkeypatch, tmp_path, own_storage):
     # A busy machine must not hide the figures of the database.
     monkeypatch.setattr(health, "TIMEOUT_SECONDS", 60)
-    rules, tests = {rule["alert"]: rule for rule in RULES}, []
+    rules = {rule["alert"]: rule for rule in RULES}
     before: dict[str, float] = {}
+    tests = []
     conditions = conditions_of_calls(), conditions_of_work(), conditions_of_machines(api, monkeypatch)
     for alert, way, *labels in chain(*conditions):
         now = scraped(client)
