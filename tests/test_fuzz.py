@@ -53,7 +53,7 @@ def test_each_answer_to_a_made_up_request_is_one_of_the_document(
 
     # Always the same requests: what a change breaks is seen in the run of that change.
     @seed(35)
-    @settings(max_examples=examples(240), database=None, deadline=None, phases=[Phase.generate])
+    @settings(max_examples=examples(120), database=None, deadline=None, phases=[Phase.generate])
     @given(case=cases, is_known=st.booleans())
     def ask(case: Any, is_known: bool) -> None:
         if is_known:

@@ -26,6 +26,8 @@ OURS = {path.parent.name for path in ROOT.glob("*/__init__.py")}
 SHIPPED = [*sorted(OURS - {"tests"}), "deploy", "docs"]
 # Modules that only developers use. The programs import them when an option asks for them.
 FOR_DEVELOPERS = {"benchmarks/dialler/plots.py", "benchmarks/sound/__main__.py", "benchmarks/sound/trial.py"}
+# The modules that need the packages for S3.
+FOR_S3 = {"s3_storage.py", "hosts.py"}
 # Modules without a package: type checkers provide them.
 FOR_TYPES = {"_typeshed"}
 PIN = re.compile(r"^([a-z0-9-]+)(?:\[[a-z,]+\])?==([^ ;]+)", re.MULTILINE)
@@ -63,7 +65,7 @@ OTHER_LOCKS = ("requirements-dev.lock", "requirements-s3.lock")
 
 @pytest.mark.slow("starts processes")
 def test_the_service_imports_only_packages_of_its_own_lock():
-    distributions, locked = packages_distributions(), pins("requirements.lock")
+    distributions, locked, with_s3 = packages_distributions(), pins("requirements.lock"), pins("requirements-s3.lock")
     files = [ROOT / "manage.py", *(path for folder in SHIPPED for path in (ROOT / folder).rglob("*.py"))]
 
     missing = {
@@ -72,7 +74,10 @@ def test_the_service_imports_only_packages_of_its_own_lock():
         if str(path.relative_to(ROOT)) not in FOR_DEVELOPERS
         for name in imported(path)
         if name not in sys.stdlib_module_names | OURS | FOR_TYPES
-        and not any(normal(distribution) in locked for distribution in distributions.get(name, []))
+        and not any(
+            normal(distribution) in (with_s3 if path.name in FOR_S3 else locked)
+            for distribution in distributions.get(name, [])
+        )
     }
 
     assert len(files) > 100

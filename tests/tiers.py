@@ -57,8 +57,18 @@ def pytest_collection_modifyitems(items: list[Any]) -> Iterator[None]:
         item.user_properties.append(("marked", item.nodeid.partition("[" if is_own else "::")[0]))
         item.user_properties.append(("tier", "found" if starts_process else "marked" if by_hand else "quick"))
     yield
-    # The quick ones last, so that all processes of a run end at the same time.
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    items[:] = _in_shares(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def _in_shares(items: list[Any], count: int) -> list[Any]:
+    """Return the tests so that each process of a run begins with a share of the slow ones: none is left for the end."""
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    quick = [item for item in items if not item.get_closest_marker("slow")]
+
+    def share(tests: list[Any], number: int) -> list[Any]:
+        return tests[len(tests) * number // count : len(tests) * (number + 1) // count]
+
+    return [item for number in range(count) for item in share(slow, number) + share(quick, number)]
 
 
 def _starts_process(item: Any) -> bool:

@@ -186,7 +186,8 @@ def test_make_run_starts_processes_as_the_units_do():
     assert without(ours.pop("web"), *of_web) == without(units["web"], *of_web)
     of_worker = ("-n", "-Q", "-P", "-c")
     assert without(ours.pop("worker"), *of_worker) == without(units["processes"], *of_worker)
-    assert ours == {name: units[name] for name in ("listener", "dialler", "mailboxes", "beat")}
+    # Its worker reads the mailboxes.
+    assert ours == {name: units[name] for name in ("listener", "dialler", "beat")}
 
 
 def option(command: list[str], name: str) -> str:

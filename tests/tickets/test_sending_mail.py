@@ -156,9 +156,9 @@ def test_an_answer_before_the_message_decides(settings, command, answer, state):
 
 
 def test_a_timeout_before_the_message_and_an_unreachable_server_are_retried(settings):
-    settings.EMAIL_TIMEOUT = 0.2
     with receiver(mute) as running:
         send_to(settings, running.port)
+        settings.EMAIL_TIMEOUT = 0.2
         slow = sent(a_reply())
     unreachable = sent(a_reply())
 
