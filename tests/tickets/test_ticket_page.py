@@ -6,6 +6,8 @@ import pytest
 import redis
 from django.urls import reverse
 from django.utils import timezone
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from callcentre.core import redis_client
 from tests.backoffice import BackOffice, page_of, staff, superuser
@@ -204,7 +206,9 @@ def test_other_visitors_of_the_ticket_are_named():
 
 
 def test_without_redis_no_visitors_are_named(monkeypatch):
-    monkeypatch.setattr(redis_client, "client", lambda: redis.Redis(host="127.0.0.1", port=1))
+    monkeypatch.setattr(
+        redis_client, "client", lambda: redis.Redis(host="127.0.0.1", port=1, retry=Retry(NoBackoff(), 0))
+    )
     client, ticket = superuser(), TicketFactory()
 
     assert client.get(page_of(ticket)).status_code == 200
