@@ -80,7 +80,7 @@ def main() -> None:
     with service(0) as running:
         manage(running.environment, "collectstatic", "--noinput", "--verbosity=0")
         with running.connect() as connection:
-            if not connection.execute("SELECT FROM telephony_connection LIMIT 1").fetchone():
+            if not connection.execute("SELECT 1 FROM telephony_connection LIMIT 1").fetchone():
                 retention.prepare(running, rows)
                 for statement in (_EVENTS, _AUDIT):
                     connection.execute(statement, {"count": rows})
