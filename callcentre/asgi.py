@@ -35,6 +35,7 @@ _django.request_class = Utf8Request
 from django.conf import settings  # noqa: E402
 
 from callcentre.checks import refuse_unsafe_settings  # noqa: E402
+from callcentre.core.data_stack import with_room  # noqa: E402
 from callcentre.core.file_store import mark_folder  # noqa: E402
 from callcentre.core.phone import warm_up  # noqa: E402
 from callcentre.core.transactions import limit_lock_waits  # noqa: E402
@@ -54,7 +55,7 @@ gc.freeze()
 gc.set_threshold(20_000, 20, 20)
 
 application = Front(
-    _django,
+    with_room(_django),
     allowance,
     threads=settings.WEB_THREADS,
     body_seconds=settings.BODY_TIMEOUT_SECONDS,

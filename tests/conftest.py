@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import redis
+from _pytest import runner
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connections, transaction
@@ -25,6 +26,7 @@ from pytest_django.plugin import blocking_manager_key
 
 from callcentre import rate_limits
 from callcentre.core.actor import SYSTEM, Actor
+from callcentre.core.data_stack import with_room
 from callcentre.launch.embedded import Stores, temporary_stores
 from callcentre.models import ApiUser
 from callcentre.overview import snapshot
@@ -110,6 +112,8 @@ def _limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 network_guard.install()
+# Tests run deep in the frames of pytest.
+runner.runtestprotocol = with_room(runner.runtestprotocol)
 
 
 @pytest.fixture(autouse=True)
