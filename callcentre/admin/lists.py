@@ -50,6 +50,7 @@ class ChangeList(ThemeChangeList):
         return self.whole_list if query == "?" else query
 
     query: str
+    is_dataset = False
     # The address of all rows.
     whole_list = WHOLE_LIST
     # Whether rows match that the page does not show, and how many match, if that is known.

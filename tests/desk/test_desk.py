@@ -10,6 +10,8 @@ from django.utils import timezone
 
 from callcentre.models import User
 from campaigns.models import Attempt, RecordStatus
+from telephony.models import AgentState
+from telephony.models.agent_intervals import StateKind
 from telephony.verbs import presence
 from tests.backoffice import inputs_of, page_of, staff, superuser
 from tests.campaigns.factories import RecordOfferFactory, RecordStatusFactory
@@ -299,3 +301,18 @@ def test_canned_replies_are_offered_in_a_chat():
     ]
     assert "canned" not in desk.now(chat_id=chat.pk, canned=digest)
     assert "option" not in desk.part("canned", chat_id=ChatFactory(agent=AgentFactory()).pk)
+
+
+@pytest.mark.parametrize(("kind", "in_seconds", "rests"), [
+    (StateKind.PAUSED, None, True), (StateKind.WRAP_UP, 30, True), (StateKind.WRAP_UP, 1, False),
+    (StateKind.FREE, None, False), (StateKind.RINGING, None, False), (StateKind.TALKING, None, False),
+])  # fmt: skip
+def test_the_desk_asks_less_often_only_while_no_call_can_reach_the_agent(kind, in_seconds, rests):
+    desk = desk_of()
+    pause = PauseFactory() if kind == StateKind.PAUSED else None
+    ends_at = None if in_seconds is None else timezone.now() + timedelta(seconds=in_seconds)
+    AgentState.objects.filter(agent=desk.agent, ended_at=None).update(kind=kind, ends_at=ends_at, pause=pause)
+
+    answers = [desk.get("/admin/desk/now", query, headers={"X-Poll": "1"}) for query in ({}, {"chat_id": "1"})]
+
+    assert [answer.json()["rest"] for answer in answers] == [2.0 if rests else 0, 0]

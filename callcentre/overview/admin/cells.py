@@ -4,6 +4,7 @@ A script draws them all alike (static/overview/overview.js), so every text, link
 """
 
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -23,11 +24,14 @@ class Viewer:
 
     def __init__(self, user: Any) -> None:
         self.user = user
+        self._seen: dict[str, bool] = {}
 
     def may_see(self, model: str) -> bool:
         """Return whether the user may view rows of the model, named as in "telephony.queue"."""
-        app, _dot, name = model.partition(".")
-        return may_see(self.user, app, name)
+        if model not in self._seen:
+            app, _dot, name = model.partition(".")
+            self._seen[model] = may_see(self.user, app, name)
+        return self._seen[model]
 
     def list_of(self, model: str, **query: Any) -> str:
         """Return the address of a list with these filters, or "" if the user may not view it."""
@@ -38,7 +42,13 @@ class Viewer:
 
     def page_of(self, model: str, pk: int, page: str = "change") -> str:
         """Return the address of a page of a row, or "" if the user may not view it."""
-        return reverse(f"admin:{model.replace('.', '_')}_{page}", args=[pk]) if self.may_see(model) else ""
+        return _address(f"admin:{model.replace('.', '_')}_{page}", pk) if self.may_see(model) else ""
+
+
+# The overview has hundreds of them, every two seconds.
+@lru_cache(10_000)
+def _address(name: str, pk: int) -> str:
+    return reverse(name, args=[pk])
 
 
 def cell(text: Any, url: str = "", **more: Any) -> Piece:

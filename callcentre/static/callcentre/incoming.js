@@ -21,8 +21,10 @@ document.addEventListener("DOMContentLoaded", () => {
     let [html, digest] = ["", ""];
     // The server's clock, and when it was read.
     let [readAt, shownAt] = [0, 0];
-    // When a tab last asked, and when the service last answered.
-    let [askedAt, answeredAt] = [-EVERY_MS, performance.now()];
+    // When a tab last asked, when this one did, and when the service last answered.
+    let [askedAt, ownAt, answeredAt] = [-EVERY_MS, -EVERY_MS, performance.now()];
+    // How long the desk may rest before it asks again.
+    let restMs = 0;
     let [isAsking, isAskedAgain, isStale] = [false, false, false];
 
     // Texts that all tabs of this browser keep.
@@ -180,7 +182,7 @@ document.addEventListener("DOMContentLoaded", () => {
             return;
         }
         isAsking = true;
-        askedAt = performance.now();
+        askedAt = ownAt = performance.now();
         channel.postMessage(null);
         const query = new URLSearchParams(desk?.query());
         query.set("incoming", digest);
@@ -189,7 +191,8 @@ document.addEventListener("DOMContentLoaded", () => {
         try {
             const answer = await fetch(`${desk?.url ?? facts.url}?${query}`, { headers, redirect: "error", signal: AbortSignal.timeout(LIMIT_MS) });
             if (!answer.ok) throw new Error(String(answer.status));
-            const { at, parts: { incoming, ...parts } } = await answer.json();
+            const { at, rest, parts: { incoming, ...parts } } = await answer.json();
+            restMs = 1000 * rest;
             const bare = { at, html, digest, ...incoming };
             channel.postMessage(bare);
             take(bare);
@@ -197,6 +200,7 @@ document.addEventListener("DOMContentLoaded", () => {
             showTitle();
             tick();
         } catch {
+            restMs = 0;
             setStale(true);
         } finally {
             isAsking = false;
@@ -207,7 +211,8 @@ document.addEventListener("DOMContentLoaded", () => {
         }
     };
     // Another tab may have asked a moment ago.
-    const beat = () => { if (desk || performance.now() - askedAt >= (isStale ? AWAY_MS : EVERY_MS) - 200) ask(); };
+    const isDue = () => desk ? performance.now() - ownAt >= restMs - 200 : performance.now() - askedAt >= (isStale ? AWAY_MS : EVERY_MS) - 200;
+    const beat = () => { if (isDue()) ask(); };
     channel.addEventListener("message", ({ data }) => {
         askedAt = performance.now();
         if (!data) return;

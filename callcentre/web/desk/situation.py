@@ -1,7 +1,7 @@
 """The situation of an agent: state, call, offered record, line and chats, each read once for a request."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ from callcentre.core.statements import rows_of
 from campaigns.dialling import previews
 from campaigns.models import Attempt, Record, RecordOffer
 from campaigns.models.attempt import RESULT_OPEN
-from telephony.current_states import Current, current_call, current_states
+from telephony.current_states import LOGGED_OUT, Current, current_call, current_states
 from telephony.customers import customers_of
 from telephony.models import Agent, AgentLine, Connection, Consultation
 from telephony.models.agent_intervals import StateKind
@@ -24,6 +24,8 @@ from tickets.models import Customer
 
 # The state of a call that is over and is still shown.
 OVER = "over"
+# No call can reach an agent at rest for so long.
+REST = timedelta(seconds=2)
 # The most chats of the agent, and of the agent's queues.
 MOST_CHATS = 50
 _CHATS = """
@@ -77,6 +79,14 @@ class Situation:
         """The call that the agent is rung for, is in, or wraps up."""
         found = current_call(self.agent.pk)
         return Call(*found) if found else None
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether the agent is in a pause, a wrap-up or logged out for now, and in no call and no chat."""
+        current = self.current
+        is_away = current.status in (LOGGED_OUT, StateKind.PAUSED, StateKind.WRAP_UP)
+        is_busy = "chat_id" in self.request.GET or (self.present_call is not None and self.present_call.is_open)
+        return is_away and not is_busy and (current.ends_at is None or current.ends_at > self.now + REST)
 
     @cached_property
     def call(self) -> Call | None:

@@ -29,7 +29,7 @@ from callcentre.web.desk.actions import ACTIONS
 from callcentre.web.desk.calls import expect_topic
 from callcentre.web.desk.home import agent_or_refuse
 from callcentre.web.desk.phone import phone_act_view, phone_view
-from callcentre.web.desk.situation import Situation
+from callcentre.web.desk.situation import REST, Situation
 from campaigns.admin import record_form
 from telephony.verbs import presence
 
@@ -116,14 +116,16 @@ def desk_view(request: HttpRequest) -> HttpResponse:
 def now_view(request: HttpRequest, *parts: Part) -> HttpResponse:
     """Answer with the parts that have changed since the digests of the address: of the desk, and the bar.
 
-    The poll of the desk begins the agent's heartbeats, and those of other pages continue them.
+    The poll of the desk begins the agent's heartbeats, and those of other pages continue them. `rest` is the time in
+    seconds after which the desk asks again if that is longer than usual.
     """
     desk = situation_of(request)
     presence.hear(desk.agent.pk, begins=not parts)
     if not parts:
         expect_topic(desk)
     changed = changed_parts(desk, parts or (INCOMING, *PARTS), request.GET.dict())
-    response = JsonResponse({"at": desk.now.timestamp(), "parts": changed})
+    rest = REST.total_seconds() if desk.is_at_rest else 0
+    response = JsonResponse({"at": desk.now.timestamp(), "rest": rest, "parts": changed})
     add_never_cache_headers(response)
     return response
 
