@@ -51,7 +51,8 @@ def add_headers(headers: dict[str, Any], **kwargs: Any) -> None:
 def keep_connections(**kwargs: Any) -> None:
     """Keep a thread's or child's database connection from task to task, and check it before each task.
 
-    Celery closes it after each task (settings.CELERY_DB_REUSE_MAX). A new connection costs ten times a small task.
+    Celery closes it after each task (settings.CELERY_DB_REUSE_MAX). A new connection costs ten times a small task, so
+    only `make run` does likewise, by DATABASE_CONN_MAX_AGE=0.
     """
     connections.close_all()
     for parameters in connections.settings.values():
@@ -97,6 +98,7 @@ def bind_context(task: Any, task_id: str, **kwargs: Any) -> None:
 @task_postrun.connect
 def clear_context(task: Any, state: str | None = None, **kwargs: Any) -> None:
     metrics.observe_task_end(task, state or "UNKNOWN")
+    close_old_connections()
     structlog.contextvars.clear_contextvars()
 
 
