@@ -37,7 +37,7 @@ _PRUNE = "from django.utils import timezone; from webhooks.retention import prun
 def requests() -> list[str]:
     month, year = (date.today() - timedelta(days=days) for days in (30, 365))  # noqa: DTZ011
     spans = [f"date_from={begin}&date_to={date.today()}" for begin in (month, year)]  # noqa: DTZ011
-    reports = ("agents_work_report", "queues_report", "outbounds_report", "tickets_report")
+    reports = ("queues_report", "outbounds_report", "tickets_report")
     return [
         *(f"/api/{name}?limit=50" for name in ("connections", "tickets", "events", "chats", "callbacks", "customers")),
         "/api/connections?limit=50&phone_number=%2B48500000042",

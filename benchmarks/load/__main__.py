@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.joins import buckets, quantile
 from benchmarks.load.check import lost, verify
 from benchmarks.load.machine import Machine, machine
-from benchmarks.load.people import AGENTS, CAMPAIGNS, prepare
+from benchmarks.load.people import AGENTS, WRAP_UP_SECONDS, dial, prepare
 from benchmarks.load.watch import Watch
 from benchmarks.load.work import Ledger, Work, percentile, working
 
@@ -30,12 +30,6 @@ WARM_UP_SECONDS = 45.0
 MOST_P99, MOST_LATE = 1.0, 0.05
 # Of an operation with fewer, no percentile is judged.
 FEWEST = 100
-
-
-def dial(machine: Machine, *, is_on: bool) -> None:
-    with machine.running.connect() as connection:
-        statement = "UPDATE campaigns_campaign SET is_dialling = %s WHERE code = ANY(%s)"
-        connection.execute(statement, [is_on, list(CAMPAIGNS)])
 
 
 def come_to_rest(machine: Machine) -> None:
@@ -98,8 +92,9 @@ def report(ledger: Ledger, since: float) -> list[str]:
 
 def measure(options: Any) -> list[str]:
     with machine(web=options.web) as made:
-        watch, cookies = Watch(made), prepare(made)
-        dial(made, is_on=True)
+        watch = Watch(made)
+        # Their calls and wrap-ups end at different times, as those of people do.
+        cookies = prepare(made, spread=WRAP_UP_SECONDS)
         with working(made, cookies, FIRST_RATE, AGENTS) as work:
             time.sleep(WARM_UP_SECONDS)
             held = options.rate or find_rate(work)

@@ -26,7 +26,7 @@ from itertools import pairwise
 import psycopg
 import redis
 
-from benchmarks.load.__main__ import come_to_rest, dial
+from benchmarks.load.__main__ import come_to_rest
 from benchmarks.load.check import lost, verify
 from benchmarks.load.machine import UNITS, Machine, machine
 from benchmarks.load.people import AGENTS, WRAP_UP_SECONDS, prepare
@@ -249,7 +249,6 @@ def happen_at(place: Place, faults: dict[str, Fault], seconds: float, *, is_smal
     with place() as made:
         wrap_up = 5 if is_small else WRAP_UP_SECONDS
         cookies, watch = prepare(made, agents, agents * 2 // 5, wrap_up), Watch(made)
-        dial(made, is_on=True)
         with working(made, cookies, RATE / 3 if is_small else RATE, agents) as work:
             trial = Trial(made, work, watch, seconds, Browser(made.running.port, {}))
             time.sleep(10 if is_small else WARM_UP_SECONDS)

@@ -16,7 +16,7 @@ from benchmarks.load.people import prepare
 from benchmarks.load.work import Browser, Work, percentile
 
 CLIENTS = 16
-Act = Callable[[Browser], None]
+Act = Callable[[Browser], object]
 
 
 def rate(work: Work, act: Act, browsers: list[Browser], seconds: float) -> list[float]:

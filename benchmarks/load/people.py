@@ -1,6 +1,7 @@
 """The people, campaigns, queues and webhooks of the trial."""
 
 import json
+import time
 from typing import Any
 
 from benchmarks.endurance import CAMPAIGN, MEMBERS, RECORDS, RULES
@@ -51,13 +52,23 @@ print(json.dumps({{"desks": desks, "supervisors": [cookie(user) for user in seen
 """
 
 
+def dial(machine: Machine, *, is_on: bool) -> None:
+    with machine.running.connect() as connection:
+        statement = "UPDATE campaigns_campaign SET is_dialling = %s WHERE code = ANY(%s)"
+        connection.execute(statement, [is_on, list(CAMPAIGNS)])
+
+
 def prepare(
     machine: Machine,
     agents: int = AGENTS,
     supervisors: int = SUPERVISORS,
     wrap_up: int = WRAP_UP_SECONDS,
+    spread: float = 0,
 ) -> Any:
-    """Make the world, log the agents in. Return the cookies of sessions: {"desks": […], "supervisors": […]}."""
+    """Make the world, let the campaigns dial, and log the agents in within `spread` seconds.
+
+    Return the cookies of sessions: {"desks": […], "supervisors": […]}.
+    """
     running = machine.running
     client = running.client()
     for code, dialer in CAMPAIGNS.items():
@@ -80,8 +91,10 @@ def prepare(
         desks=agents, supervisors=supervisors, hotline=HOTLINE, imap=machine.ports["imap"], servers=others[CALLERS:]
     )
     cookies = json.loads(manage(running.environment, "shell", "--verbosity=0", "-c", code).splitlines()[-1])
-    for login in [f"bench{number}" for number in range(agents)] + others:
+    dial(machine, is_on=True)
+    for number, login in enumerate(others + [f"bench{number}" for number in range(agents)]):
         client.send("POST", f"/api/agents/{login}/login", expect=204)
+        time.sleep(spread / agents if number >= len(others) else 0)
     for receiver, actions in (("good", GOOD), ("slow", GOOD[:1]), ("dead", GOOD[:1])):
         url = f"http://127.0.0.1:{machine.ports[receiver]}/"
         client.send("POST", "/api/webhooks", {"actions": actions, "subscription_url": url}, expect=201)

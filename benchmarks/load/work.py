@@ -221,16 +221,22 @@ class Work:
             pause = 1.0
             if self.is_half and number % 2:
                 continue
-            self.poll(browser, known)
+            pause = max(self.poll(browser, known), 1.0)
 
-    def poll(self, browser: Browser, known: dict[str, str]) -> None:
+    def poll(self, browser: Browser, known: dict[str, str]) -> float:
+        """Ask for what has changed. Return the rest that the desk may take."""
         path = "/admin/desk/now?" + "&".join(f"{name}={digest}" for name, digest in known.items())
         answer = self.timed("poll of a desk", partial(browser.ask, "GET", path), 200)
         if answer is not None:
-            known |= {name: part["digest"] for name, part in json.loads(answer)["parts"].items()}
+            read = json.loads(answer)
+            known |= {name: part["digest"] for name, part in read["parts"].items()}
+            return float(read["rest"])
+        return 0.0
 
     def _supervisor(self, browser: Browser, number: int) -> None:
         path, pause = PAGES[number % len(PAGES)]
+        # They were opened at different moments.
+        self.is_over.wait(pause * number / 20)
         while not self.is_over.wait(pause):
             if not (self.is_half and number % 2):
                 self.timed(f"page {path}", lambda: browser.ask("GET", path), 200)
@@ -250,10 +256,10 @@ class Work:
 
     def _call(self, browser: Browser) -> None:
         """Let agents call, and on the simulated switch callers come."""
-        clock = Clock(CALLS_PER_SECOND)
+        clock, turns = Clock(CALLS_PER_SECOND), itertools.cycle([True, False])
         while clock.wait(self.is_over):
             number = next(self.numbers)
-            if number % 2 or "switch" in self.machine.commands:
+            if next(turns) or "switch" in self.machine.commands:
                 body = {"sip": str(200 + self.agents + number % CALLERS), "phone_number": f"+48601{number:04}00"}
                 self._post(browser, "click to call", "/api/connections/call", body, expect=204)
             else:
