@@ -62,6 +62,14 @@ class MailServer:
         return [read(envelope) for envelope in self.received]
 
 
+class _Handler:
+    """The hooks of a server for aiosmtpd, which reads all attributes for each connection: `mails` would parse all."""
+
+    def __init__(self, server: MailServer) -> None:
+        hooks = (name for name in dir(server) if name.startswith(("handle_", "auth_")))
+        self.__dict__.update({name: getattr(server, name) for name in hooks})
+
+
 def read(envelope: Envelope) -> Any:
     content = envelope.content
     assert isinstance(content, bytes)
@@ -73,7 +81,7 @@ def mail_server(settings: Any = None, **options: Any) -> Iterator[MailServer]:
     """Run a mail server in a thread. With `settings`, Django's mail goes to it. `options` are for aiosmtpd's SMTP."""
     running = MailServer()
     loop = asyncio.new_event_loop()
-    listening = loop.run_until_complete(loop.create_server(lambda: SMTP(running, **options), "127.0.0.1", 0))
+    listening = loop.run_until_complete(loop.create_server(lambda: SMTP(_Handler(running), **options), "127.0.0.1", 0))
     running.port = listening.sockets[0].getsockname()[1]
     if settings is not None:
         send_to(settings, running.port)
