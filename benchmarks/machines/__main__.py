@@ -142,9 +142,12 @@ class Machines:
         before = self.reads_of_replica() if of_replica else 0
         pk = int(manage(self.variables, "shell", "-v0", "-c", EXPORT))
         wait("the export", lambda: self.database.execute(STATE, [pk]).fetchone()[0] in ("finished", "failed"))  # type: ignore[index]
-        time.sleep(1.5)  # statistics are written once a second
         row = self.database.execute(STATE, [pk]).fetchone()
-        is_read = not of_replica or self.reads_of_replica() > before
+        is_read, until = not of_replica, time.monotonic() + 15
+        # A session of PostgreSQL writes its statistics once a second, and else after ten seconds of rest.
+        while not is_read and time.monotonic() < until:
+            time.sleep(0.5)
+            is_read = self.reads_of_replica() > before
         self.check(f"{what}: {row}", row and row[0] == "finished" and row[1] and is_read)
 
     def shown(self) -> float:
