@@ -236,7 +236,7 @@ class Work:
     def _supervisor(self, browser: Browser, number: int) -> None:
         path, pause = PAGES[number % len(PAGES)]
         # They were opened at different moments.
-        self.is_over.wait(pause * number / 20)
+        self.is_over.wait(pause * number / len(self.cookies["supervisors"]))
         while not self.is_over.wait(pause):
             if not (self.is_half and number % 2):
                 self.timed(f"page {path}", lambda: browser.ask("GET", path), 200)

@@ -14,16 +14,16 @@ class AdminSite(UnfoldAdminSite):
         return SimpleLazyObject(lambda: make(request, app_label))
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        return {**super().each_context(request), "frame": "admin/poll.html" if _is_poll(request) else "admin/base.html"}
+        return {**super().each_context(request), "frame": "admin/poll.html" if is_poll(request) else "admin/base.html"}
 
     def get_sidebar_list(self, request: HttpRequest) -> list[dict[str, Any]]:
-        if _is_poll(request):
+        if is_poll(request):
             return []
         from callcentre.web import menu  # noqa: PLC0415  (it registers pages at the site)
 
         return menu.menu(request)
 
 
-def _is_poll(request: HttpRequest) -> bool:
-    """Return whether a page asks for itself again (poll.js): it takes parts of its content, and nothing around it."""
+def is_poll(request: HttpRequest) -> bool:
+    """Return whether a page asks on its own (poll.js), and no person: it takes parts of its content at most."""
     return "X-Poll" in request.headers

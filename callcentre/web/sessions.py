@@ -21,6 +21,7 @@ from callcentre.models import User
 from callcentre.passwords import CONFIRMED_AT
 from callcentre.signin import browsers
 from callcentre.signin.models.session import ADDRESS, BROWSER, SEEN_AT, STARTED_AT
+from callcentre.web.admin_site import is_poll
 
 # A session is saved at most once in so many seconds.
 SAVE_SECONDS = 60
@@ -75,7 +76,7 @@ class IdleMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         # Most requests (API, health, metrics) use no session.
-        if request.session.accessed and "X-Poll" not in request.headers and SESSION_KEY in request.session:
+        if request.session.accessed and not is_poll(request) and SESSION_KEY in request.session:
             now = time.time()
             if now - request.session.get(SEEN_AT, 0) >= SAVE_SECONDS:
                 request.session[SEEN_AT] = now
