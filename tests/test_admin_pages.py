@@ -162,6 +162,7 @@ def test_unknown_rows_are_no_failure(model, plain_static):
     assert {answer.status_code for answer in answers} <= {302, 403, 404}
 
 
+@pytest.mark.trial
 @pytest.mark.slow("opens every list")
 def test_a_list_takes_no_more_statements_for_more_rows(plain_static, without_menu, monkeypatch):
     # The counts of records are kept for longer than the test takes on a slow machine.

@@ -110,6 +110,7 @@ def test_the_secret_of_a_new_api_user_is_shown_once(visit):
     assert ApiClient("robot", secret).get("/api/ping").status_code == 204
 
 
+@pytest.mark.trial
 def test_records_are_filtered_by_a_searched_campaign(visit):
     here, there = RecordFactory(campaign__name="Spring offer"), RecordFactory(campaign__name="Autumn offer")
     page = visit.open(reverse("admin:campaigns_record_changelist"))
@@ -141,6 +142,7 @@ def test_many_records_are_selected_and_get_a_status(visit):
     assert list(statuses) == ["NO_CALL", "NO_CALL", "TO_CALL"]
 
 
+@pytest.mark.trial
 def test_a_field_is_added_to_a_campaign_in_its_tab(visit):
     campaign = CampaignFactory()
     page = visit.open(reverse("admin:campaigns_campaign_change", args=[campaign.pk]))
@@ -206,6 +208,7 @@ def test_a_person_logs_in_and_changes_the_language(browser, session_id, live_ser
     expect(page.locator("html")).to_have_attribute("lang", "pl")
 
 
+@pytest.mark.trial
 def test_log_names_who_changed_a_campaign_by_page_and_by_api(visit, api):
     campaign = CampaignFactory(name="Spring", wrap_up_seconds=30)
     page = visit.open(page_of(campaign))

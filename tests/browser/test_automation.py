@@ -20,6 +20,7 @@ from tickets.verbs.tickets import open_ticket
 pytestmark = pytest.mark.usefixtures("own_storage")
 
 
+@pytest.mark.trial
 def test_a_supervisor_sets_a_level_tries_a_rule_and_sees_the_escalation(visit):
     TicketQueueFactory()
     message = open_ticket(SYSTEM, subject="Parcel lost", sender="jan@client.example", source="email", body="Help!")

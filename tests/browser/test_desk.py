@@ -63,6 +63,7 @@ def switch(monkeypatch, committed_db):
         yield double
 
 
+@pytest.mark.trial
 def test_a_previewed_record_is_called_and_gets_its_result(desk, visit, switch):
     page, click = visit.open(HOME), Clicks()
     page.evaluate("window.isTheSamePage = true")
@@ -139,6 +140,7 @@ def test_a_chat_takes_two_clicks_then_one_a_line_and_keeps_its_half_written_answ
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_a_number_is_called_in_two_clicks_and_a_refusal_stands_beside_its_button(desk, visit):
     lunch = PauseFactory(name="Lunch")
     page, click = visit.open(HOME), Clicks()
@@ -170,6 +172,7 @@ def test_a_number_is_called_in_two_clicks_and_a_refusal_stands_beside_its_button
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_a_half_written_note_stays_and_is_kept_for_an_earlier_call(desk, visit):
     call = campaign_talk(desk)
     page = visit.open(HOME)

@@ -163,7 +163,7 @@ def test_a_chat_chimes_once_also_if_a_call_comes_between(desk, ticket, visit):
     assert heard(page) == 1
 
 
-@pytest.mark.walk("False")
+@pytest.mark.trial
 @pytest.mark.parametrize("is_looked_at", [False, True])
 def test_a_person_who_looks_elsewhere_is_notified_once(is_looked_at, desk, ticket, visit):
     visit.page.context.add_init_script(NOTIFICATIONS)
@@ -237,6 +237,7 @@ def test_a_chat_is_taken_beside_a_half_written_comment_and_a_refusal_stands_in_t
     expect(page.locator("#incoming").get_by_role("alert")).to_have_text("No connection to the PBX.")
 
 
+@pytest.mark.trial
 def test_an_agent_mentions_another_whose_bar_shows_it_until_the_ticket_is_open(desk, ticket, visit, browser):
     colleague = desk_of("piotr")
     user: Any = colleague.agent.user

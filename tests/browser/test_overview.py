@@ -68,6 +68,7 @@ def test_a_waiting_caller_and_an_alarm_appear_and_go_by_themselves_and_the_alarm
     expect(overview.locator("#overview")).to_have_attribute("data-sounded", "1")
 
 
+@pytest.mark.trial
 def test_focus_selection_and_scrolling_stay(queue, overview):
     link = overview.get_by_role("row", name="Hotline").get_by_role("link", name="Hotline")
     link.focus()
@@ -165,6 +166,7 @@ def anna(committed_db):
     return anna
 
 
+@pytest.mark.trial
 def test_changes_of_agents_and_of_the_switch_appear_by_themselves(anna, overview):
     line, free = overview.get_by_role("row", name="anna"), overview.locator("[data-key=state-free] .cc-number")
     expect(line).to_contain_text("ready")

@@ -161,6 +161,7 @@ def test_the_switch_ends_calls(window):
     window.says("five", "481 INFO")
 
 
+@pytest.mark.trial
 def test_a_lost_connection_is_opened_again_and_a_taken_phone_is_not(window, desk, open_window):
     window.sip.sockets[-1].close()
     window.is_in("No connection to the switch")
@@ -225,6 +226,7 @@ def test_without_a_microphone_the_phone_does_not_register(open_window):
     window.wait_for(lambda: BrowserPhone.objects.filter(trouble="denied", registered_at=None).exists())
 
 
+@pytest.mark.trial
 def test_a_closed_window_gives_the_phone_back_unless_it_talks(window, switch_told):
     talk(window, "one")
     # A page that is really left could not tell the stand-in, which lives in it.

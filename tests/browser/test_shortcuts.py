@@ -40,6 +40,7 @@ def test_letters_and_strokes_in_a_field_are_no_shortcuts(visit):
     expect(page.get_by_role("dialog", name="Search")).to_be_hidden()
 
 
+@pytest.mark.trial
 def test_control_and_enter_send_a_comment(visit):
     ticket = TicketFactory()
     page = visit.open(page_of(ticket))
@@ -52,6 +53,7 @@ def test_control_and_enter_send_a_comment(visit):
     assert Message.objects.filter(ticket=ticket, comment__contains="Called back").count() == 1
 
 
+@pytest.mark.trial
 def test_a_question_mark_lists_the_shortcuts_and_an_area_of_the_menu_stays_as_it_was_left(visit):
     page = visit.open(LIST)
     page.keyboard.press("?")
@@ -124,6 +126,7 @@ def test_escape_closes_the_box_and_enter_shows_the_page_of_results(visit):
     expect(page.get_by_role("link", name="Broken table")).to_be_visible()
 
 
+@pytest.mark.trial
 def test_the_box_fits_a_phone(visit):
     CustomerFactory(surname="Kowal" * 15, email=f"{'jan' * 20}@client.example", phone_numbers=["+48225550107"])
     visit.page.set_viewport_size(SCREENS["phone"])

@@ -145,6 +145,7 @@ def test_a_draft_is_restored_after_the_page_was_lost_and_an_immediate_submit_los
     assert visit.trouble == []
 
 
+@pytest.mark.trial
 def test_a_draft_is_kept_by_the_service_and_discarded_there(visit):
     as_agent()
     ticket = TicketFactory(sender="jan@client.example")
@@ -162,6 +163,7 @@ def test_a_draft_is_kept_by_the_service_and_discarded_there(visit):
     assert not TicketDraft.objects.exists()
 
 
+@pytest.mark.trial
 def test_two_people_see_each_other_and_a_reply_after_a_new_message_needs_confirmation(visit, monkeypatch):
     # A busy machine may need longer to show the page.
     monkeypatch.setattr(ticket_page_presence, "FORGOTTEN_AFTER_SECONDS", 3600)

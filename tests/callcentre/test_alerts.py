@@ -227,6 +227,7 @@ def case(rule: dict[str, Any], before: dict[str, float], now: dict[str, float], 
     return {"name": rule["alert"], "interval": "1m", "input_series": series, "alert_rule_test": tests}
 
 
+@pytest.mark.trial
 @pytest.mark.slow("makes the condition of each alert, with a scrape for each")
 @pytest.mark.skipif(not shutil.which("promtool"), reason="promtool (Debian's package prometheus) is not installed")
 def test_each_alert_is_raised_by_its_condition_and_not_before(api, client, monkeypatch, tmp_path, own_storage):

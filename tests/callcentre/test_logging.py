@@ -199,6 +199,7 @@ def environment(tmp_path):
     }
 
 
+@pytest.mark.trial
 @pytest.mark.slow("starts processes")
 def test_a_worker_writes_json_with_the_request_id_and_no_secret(environment, tmp_path):
     program = f"""

@@ -214,6 +214,7 @@ def test_a_refused_erasure_forgets_the_person(settings):
     assert AuditEntry.objects.filter(action="refuse_deletion").exists()
 
 
+@pytest.mark.trial
 @pytest.mark.slow("an erasure that is interrupted at each step")
 def test_an_interrupted_erasure_goes_on_and_counts_the_same(monkeypatch):
     customer = a_person()

@@ -95,6 +95,7 @@ def test_progress_is_visible_before_the_records(campaign, monkeypatch):
     assert seen == [(State.RUNNING, 5000, 0)]
 
 
+@pytest.mark.trial
 @pytest.mark.slow("starts a worker")
 def test_a_killed_worker_adds_nothing_and_another_imports_all(campaign, tmp_path):
     given = queued(campaign, many_numbers())

@@ -25,6 +25,7 @@ def numbers():
     return list(real_numbers())
 
 
+@pytest.mark.trial
 @pytest.mark.slow("runs many examples")
 @pytest.mark.parametrize("kind", SPELLINGS)
 def test_every_number_imported_in_one_spelling_is_stored_in_its_normal_form(db, numbers, kind):

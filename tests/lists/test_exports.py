@@ -141,6 +141,7 @@ def test_an_export_has_the_filters_the_search_and_the_rows_of_all_pages(monkeypa
     assert [row["Login"] for row in rows_of(found)] == ["resting"]
 
 
+@pytest.mark.trial
 @pytest.mark.slow("exports every list in each order")
 def test_each_order_of_each_list_is_that_of_its_export():
     """Actions put a column of boxes before the others, which orders count."""

@@ -135,6 +135,7 @@ def agree(scene: Scene, now: datetime) -> None:
         assert rows == expected, aggregation
 
 
+@pytest.mark.trial
 @pytest.mark.slow("compares with a slow reference")
 @given(scene=scenes())
 @settings(settings.get_profile("seeds"), max_examples=EXAMPLES)

@@ -67,6 +67,7 @@ def test_a_second_time_adds_nothing():
     assert counts() == before
 
 
+@pytest.mark.trial
 @pytest.mark.slow("makes the demonstration")
 def test_it_is_the_same_every_time():
     def calls() -> list[tuple[Any, ...]]:

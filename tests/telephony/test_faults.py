@@ -57,6 +57,7 @@ def kill(victim: subprocess.Popen[bytes]) -> None:
     victim.wait()
 
 
+@pytest.mark.trial
 def test_a_listener_killed_during_thirty_calls_continues_them(service, agents):
     with ExitStack() as context:
         context.enter_context(service.worker())
@@ -111,6 +112,7 @@ def test_events_that_a_broken_stream_has_lost_are_made_up_for(service, agents):
         assert [by[pk] for pk in pks[:15]] == ["customer"] * 5 + ["system"] * 5 + ["agent"] * 5
 
 
+@pytest.mark.trial
 def test_a_switch_that_is_killed_takes_its_calls_with_it(service, agents):
     with service.worker(), service.listener():
         pks = calls(agents)
@@ -208,6 +210,7 @@ def test_a_worker_killed_between_originate_and_reply_has_called_once(service, ag
     assert len(service.asked) == 2
 
 
+@pytest.mark.trial
 def test_calls_that_are_asked_for_while_the_broker_is_down_are_placed(service, agents):
     broker = service.stores._servers["REDIS_URL"].process
     assert broker is not None
@@ -254,6 +257,7 @@ def test_a_call_not_placed_in_time_has_failed_and_is_not_placed_later(service, a
     assert not Leg.objects.filter(connection=pks[0]).exists()
 
 
+@pytest.mark.trial
 def test_a_database_that_is_restarted_under_load_loses_no_call(service, agents):
     postgres = service.stores._servers["DATABASE_URL"].process
     assert postgres is not None

@@ -153,6 +153,7 @@ def test_a_token_opens_the_connection(box, provider):
     assert Ticket.objects.count() == len(provider.asked) == 1
 
 
+@pytest.mark.trial
 def test_a_hundred_mailboxes_are_kept_by_one_process_though_some_servers_hang(box):
     box.has_idle = True
     hanging = Mailbox(password="\0hangs")
@@ -171,6 +172,7 @@ def test_a_hundred_mailboxes_are_kept_by_one_process_though_some_servers_hang(bo
     assert kept == 80
 
 
+@pytest.mark.trial
 def test_a_watch_that_is_killed_leaves_its_mailboxes_to_the_polls(box, tmp_path):
     queue = queue_of(box)
     command = [sys.executable, "manage.py", "watch_mailboxes"]

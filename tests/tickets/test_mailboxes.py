@@ -62,6 +62,7 @@ def test_ten_thousand_old_mails_cost_nothing_and_the_unread_ones_are_taken(box):
     assert poll(queue.pk) == 0
 
 
+@pytest.mark.trial
 @pytest.mark.slow("writes many rows")
 def test_ten_thousand_unread_mails_are_taken_in_their_order_in_turns(box, monkeypatch):
     taken: list[int] = []

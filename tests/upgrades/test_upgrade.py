@@ -151,6 +151,7 @@ def recorded(database: str) -> list[Any]:
     return execute(database, "SELECT app, name FROM django_migrations ORDER BY app, name")
 
 
+@pytest.mark.trial
 def test_an_upgrade_changes_no_row_and_leads_to_the_tables_of_a_new_database(dump: str, old: str) -> None:
     code, output = run(old, "manage.py", "migrate")
     assert code == 0, output

@@ -35,6 +35,7 @@ from webhooks.models import Attempt, Delivery
 pytestmark = pytest.mark.usefixtures("emptied")
 
 
+@pytest.mark.trial
 def test_a_worker_killed_with_a_thousand_deliveries_in_its_hands_loses_none(stores, folder, beat):
     with ExitStack() as context:
         receivers = [context.enter_context(receiver(taking(0.02))) for _ in range(5)]

@@ -142,6 +142,7 @@ def test_a_listener_that_is_killed_during_calls_continues_them(service, campaign
             assert_called_once_for_each_attempt(service, campaign)
 
 
+@pytest.mark.trial
 def test_a_second_dialler_takes_over_from_one_that_is_killed(service, campaign):
     def holders():
         with connection.cursor() as cursor:
