@@ -5,6 +5,7 @@ even if they are killed.
 """
 
 import os
+import sys
 import tempfile
 from collections.abc import Generator
 from contextlib import ExitStack
@@ -16,6 +17,9 @@ import pytest
 
 from callcentre.launch.embedded import temporary_stores
 from callcentre.launch.servers import StoreError
+
+# jsonschema would make a grammar of addresses (`format: iri`, which no schema has) for seconds in each process.
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
