@@ -5,12 +5,11 @@
 
 import lzma
 import os
-import re
 import subprocess
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -28,18 +27,8 @@ pytestmark = [pytest.mark.slow("restores a dump and migrates it"), pytest.mark.d
 
 DUMP = Path(__file__).with_name("0.1.0.sql.xz")
 RELEASES = sorted(Path(__file__).parent.glob("[1-9]*.sql.xz"))
-# What the migrations after `0001` change.
-CHANGES = (
-    Path(__file__).with_name("changes.sql").read_text()
-    + import_module("reports.migrations.0005_log_of_consultations").TRIGGERS
-)
-LEVELS = (
-    *("tickets_automationstate", "tickets_businesscalendar", "tickets_calendarhours", "tickets_servicelevel"),
-    *(f"tickets_{name}_id_seq" for name in ("automationstate", "businesscalendar", "calendarhours", "servicelevel")),
-)
-WITHOUT_LEVELS = """
-UPDATE tickets_ticket SET service_level_id = NULL, first_response_met = NULL, resolution_met = NULL
-"""
+# Sums that are made anew from their ledgers.
+MADE_ANEW = {"reports_rollup", "reports_stalerollup"}
 # Tickets whose level has other minutes or hours than their queue had, and the number of levels.
 OTHER_TARGETS = """
 WITH hours AS (
@@ -116,11 +105,16 @@ def execute(database: str, sql: str) -> list[Any]:
         return cursor.fetchall() if cursor.description else []
 
 
-def counts(database: str) -> dict[str, int]:
-    """Return the number of rows of each table."""
-    tables = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
-    each = (f"SELECT '{table}', count(*) FROM {table}" for (table,) in execute(database, tables))
-    return dict(execute(database, " UNION ALL ".join(each)))
+def rows(database: str, columns: list[Any]) -> dict[str, Counter[Any]]:
+    """Return the rows of each table, as they are in these columns."""
+    of_each: dict[str, list[str]] = defaultdict(list)
+    for table, column, *_ in columns:
+        of_each[table].append(f'"{column}"')
+    return {
+        table: Counter(execute(database, f"SELECT t::text FROM (SELECT {', '.join(names)} FROM {table}) t"))
+        for table, names in of_each.items()
+        if table not in MADE_ANEW
+    }
 
 
 def restore(database: str, dump: bytes) -> None:
@@ -142,47 +136,30 @@ def content(database: str, *options: str) -> list[str]:
     return [line for line in lines if not line.startswith(("\\restrict ", "\\unrestrict "))]
 
 
-def without_audit(lines: list[str]) -> list[str]:
-    """Leave out the triggers of the audit log, and the comments of the dump, which name them too."""
-    return [line for line in lines if not re.match(r"(CREATE|COMMENT ON) TRIGGER callcentre_audit |--|$", line)]
-
-
 def recorded(database: str) -> list[Any]:
     return execute(database, "SELECT app, name FROM django_migrations ORDER BY app, name")
 
 
-@pytest.mark.trial
-def test_an_upgrade_changes_no_row_and_leads_to_the_tables_of_a_new_database(dump: str, old: str) -> None:
-    code, output = run(old, "manage.py", "migrate")
-    assert code == 0, output
-    assert execute(old, OTHER_TARGETS) == [(0, 2)]
-
-    with copy_of(dump) as expected:
-        execute(expected, CHANGES)
-        # `migrate` makes the view and the triggers of the audit log again.
-        others = [f"--exclude-table={name}" for name in ("django_migrations", "callcentre_auditlog", *LEVELS)]
-        for database in (old, expected):
-            execute(database, WITHOUT_LEVELS)
-        # A changed row moves to the end of its table.
-        assert sorted(without_audit(content(old, *others))) == sorted(without_audit(content(expected, *others)))
-    with migrated_database() as new:
-        assert schema(old) == schema(new)
-        assert recorded(old) == recorded(new)
-    assert run(old, "manage.py", "makemigrations", "--check", "--dry-run")[0] == 0
-
-
-@pytest.mark.parametrize("release", RELEASES, ids=lambda path: path.name.removesuffix(".sql.xz"))
-def test_an_upgrade_of_a_release_keeps_all_rows_and_leads_to_the_tables_of_a_new_database(release: Path) -> None:
+@pytest.mark.parametrize(
+    "release",
+    [pytest.param(DUMP, id="0.1.0", marks=pytest.mark.trial), *(pytest.param(path, id=path.name) for path in RELEASES)],
+)
+def test_an_upgrade_changes_no_row_and_leads_to_the_tables_of_a_new_database(release: Path) -> None:
     with copy_of("template0") as name:
         restore(name, lzma.decompress(release.read_bytes()))
-        before, columns = counts(name), execute(name, COLUMNS)
+        columns = execute(name, COLUMNS)
+        before = rows(name, columns)
         code, output = run(name, "manage.py", "migrate")
         assert code == 0, output
-        after = counts(name)
-        assert {table: count for table, count in before.items() if after.get(table, -1) < count} == {}
-        assert_old_code_runs(columns, execute(name, COLUMNS))
+        after = rows(name, columns)
+        # New rows are right, changed ones are not.
+        assert {table: changed for table in before if (changed := before[table] - after[table])} == {}
+        assert execute(name, OTHER_TARGETS) == [(0, 2)]
+        if release != DUMP:
+            assert_old_code_runs(columns, execute(name, COLUMNS))
         with migrated_database() as new:
             assert schema(name) == schema(new)
+            assert recorded(name) == recorded(new)
 
 
 def assert_old_code_runs(before: list[Any], after: list[Any]) -> None:
