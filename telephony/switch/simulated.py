@@ -46,7 +46,7 @@ class SimulatedSwitch:
         self._lock = threading.Lock()
         self._network: Network | None = None
         self._events: queue.SimpleQueue[base.Event | None] = queue.SimpleQueue()
-        self._stopping = threading.Event()
+        self._stopping, self._has_message = threading.Event(), threading.Event()
         self._taker: threading.Thread | None = None
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -107,6 +107,7 @@ class SimulatedSwitch:
         with self._lock:
             network, taker, self._network, self._taker = self._network, self._taker, None, None
             self._stopping.set()
+            self._has_message.set()
             self._events.put(None)
         if network and taker:
             taker.join()
@@ -134,8 +135,7 @@ class SimulatedSwitch:
         raise base.SwitchUnreachable("The simulated switch does not answer: does `manage.py listen_to_switch` run?")
 
     def _take_commands(self) -> None:
-        has_message = threading.Event()
-        subscribe(TOPIC, has_message.set, self._stopping)
+        subscribe(TOPIC, self._has_message.set, self._stopping)
         while not self._stopping.is_set():
             try:
                 while self._network and _take(self._network):
@@ -143,8 +143,8 @@ class SimulatedSwitch:
             except DatabaseError as error:
                 logger.warning("no commands", extra={"error": type(error).__name__})
                 connection.close()
-            has_message.wait(TICK_SECONDS)
-            has_message.clear()
+            self._has_message.wait(TICK_SECONDS)
+            self._has_message.clear()
         connection.close()
 
 

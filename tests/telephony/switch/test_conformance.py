@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from telephony.switch import base
 from telephony.switch.base import (
     Arrived,
     Channel,
@@ -253,7 +254,8 @@ def test_thirty_calls_at_once(line):
     assert len(line.switch.channels()) == 30
 
 
-def test_a_switch_without_events_is_alive(line):
+def test_a_switch_without_events_is_alive(line, monkeypatch):
+    monkeypatch.setattr(base, "PULSE_SECONDS", 0.05)
     begun = timezone.now()
 
     wait_for(lambda: len(line.listener.heard) > 3, "pulses")

@@ -91,8 +91,8 @@ def test_a_customer_without_an_agent_gives_up(is_left, line, monkeypatch):
 
 def test_a_party_on_hold_does_not_hang_up_like_in_a_talk(line, monkeypatch):
     # In a talk with this number the agent would hang up.
-    agent, customer = joined(line, "+48600100211", talk=60.0)
-    monkeypatch.setattr(simulation, "PATIENCE", 70.0)
+    agent, customer = joined(line, "+48600100211", talk=20.0)
+    monkeypatch.setattr(simulation, "PATIENCE", 25.0)
 
     line.switch.destroy_bridge("callcentre-1")
 
