@@ -32,6 +32,13 @@ def store(row: models.Model, **values: Any) -> None:
     row.save(update_fields=values)
 
 
+def store_edit(row: models.Model, **values: Any) -> None:
+    """Set these columns of a row, and save them with the time of the change."""
+    for name, value in values.items():
+        setattr(row, name, value)
+    row.save(update_fields=[*values, "updated_at"])
+
+
 def languages() -> list[tuple[str, Any]]:
     """Return the choices of a column with a language: a further language changes no migration."""
     return settings.LANGUAGES

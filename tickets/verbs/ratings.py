@@ -1,6 +1,7 @@
 from django.db import transaction
 from django.utils import timezone
 
+from callcentre.core.changes import store
 from tickets import events
 from tickets.models.message import Message, Rating, may_be_rated
 from tickets.verbs.ticket_row import lock_ticket, save_ticket
@@ -23,10 +24,8 @@ def rate(message: Message, value: int) -> Rating:
         elif rating.value == value:
             return rating
         else:
-            rating.value, rating.changed_at = value, now
-            rating.save(update_fields=["value", "changed_at"])
-        message.ratings = [value]
-        message.save(update_fields=["ratings"])
+            store(rating, value=value, changed_at=now)
+        store(message, ratings=[value])
         save_ticket(ticket, {}, now)
         events.ticket_updated(ticket)
     return rating
