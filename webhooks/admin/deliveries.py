@@ -109,7 +109,7 @@ class EventAdmin(EventLogAdmin):
         )
 
     def page_context(self, request: HttpRequest, obj: Event | None) -> dict[str, Any]:
-        return {"deliveries": list(obj.deliveries.prefetchrelated("webhook")[:100]) if obj else []}
+        return {"deliveries": list(obj.deliveries.prefetch_related("webhook")[:100]) if obj else []}
 
 
 class StateFilter(DropdownFilter):
