@@ -247,7 +247,7 @@ def _flag(request: Request, name: str, faults: list[Fault]) -> bool:
 
 
 class TicketWordsViewSet(ApiViewSet):
-    """What tickets are sorted by, and the macros."""
+    """The lists of words by which tickets are sorted, and the macros."""
 
     area = "tickets"
 

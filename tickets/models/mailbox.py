@@ -1,4 +1,4 @@
-"""What a mailbox has beside its settings: the access that a provider has granted, and the last test."""
+"""The state of a mailbox: the access that a provider has granted, and the last test."""
 
 from datetime import datetime, timedelta
 

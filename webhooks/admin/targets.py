@@ -1,4 +1,4 @@
-"""What the admins of receivers share: the look-up of the address that a form has, and the page of the secret."""
+"""Common parts of the admins of receivers: the look-up of the address that a form has, and the page of the secret."""
 
 from typing import Any
 
