@@ -65,6 +65,16 @@ class TimestampedModel(models.Model):
         return self.updated_at.isoformat()
 
 
+class NamedModel(TimestampedModel):
+    """A row that people know by its name."""
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return str(self.name)  # type: ignore[attr-defined]
+
+
 class Change(models.Model):
     """An entry of a history: the person, the time, the change. A verb writes it in its own transaction; it never
     changes.

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.actor import SYSTEM
-from callcentre.core.changes import Change, TimestampedModel
+from callcentre.core.changes import Change, NamedModel, TimestampedModel
 from callcentre.models import ApiUser
 from knowledgebase.html import IMAGES_PATH
 from knowledgebase.models.catalog import WITH_LEMMAS, Catalog, Category, Language
@@ -214,7 +214,7 @@ class ArticleVote(TimestampedModel):
         return f"{'+' if self.is_positive else '-'} {self.user_key}"
 
 
-class ArticleImage(TimestampedModel):
+class ArticleImage(NamedModel):
     """An image in an article. An editor uploads it; it belongs to the article that is saved with it first.
 
     If that article is published, all who know the address see the image.
@@ -234,9 +234,6 @@ class ArticleImage(TimestampedModel):
         verbose_name = _("image of an article")
         verbose_name_plural = _("images of articles")
         ordering = ["-created_at", "id"]
-
-    def __str__(self) -> str:
-        return self.name
 
     @property
     def path(self) -> str:
