@@ -231,11 +231,8 @@ class UserAdmin(SignInMixin, GivableFieldsMixin, ScopeColumnsMixin, Admin, Djang
         """Let only superusers make superusers."""
         return self.readonly_fields if request.user.is_superuser else (*self.readonly_fields, "is_superuser")
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse to change people who are stronger."""
-        if isinstance(obj, User) and stronger_users(user_of(request)).filter(pk=obj.pk).exists():
-            return False
-        return super().has_change_permission(request, obj)
+    def is_fixed(self, request: HttpRequest, obj: Any) -> bool:
+        return stronger_users(user_of(request)).filter(pk=obj.pk).exists()
 
     def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
         user = super().save_form(request, form, change)
@@ -281,15 +278,9 @@ class GroupAdmin(GivableFieldsMixin, Admin, DjangoGroupAdmin):  # type: ignore[m
     list_display = ("name",)
     filter_horizontal = ()
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def is_fixed(self, request: HttpRequest, obj: Any) -> bool:
         """Refuse to change groups that are stronger: a permission taken from a group is taken from its members."""
-        return super().has_change_permission(request, obj) and not self._is_stronger(request, obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_delete_permission(request, obj) and not self._is_stronger(request, obj)
-
-    def _is_stronger(self, request: HttpRequest, obj: Any) -> bool:
-        return isinstance(obj, Group) and stronger_groups(user_of(request)).filter(pk=obj.pk).exists()
+        return stronger_groups(user_of(request)).filter(pk=obj.pk).exists()
 
 
 class ProviderGroupForm(ScopeForm, ModelForm):
@@ -312,15 +303,9 @@ class ProviderGroupAdmin(GivableFieldsMixin, ScopeColumnsMixin, Admin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[ProviderGroup]:
         return super().get_queryset(request).prefetch_related("groups")
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_change_permission(request, obj) and not self._is_stronger(request, obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_delete_permission(request, obj) and not self._is_stronger(request, obj)
-
-    def _is_stronger(self, request: HttpRequest, obj: Any) -> bool:
-        """Return whether the group gives more than the person could give."""
-        return obj is not None and obj.groups.exclude(pk__in=givable_groups(user_of(request))).exists()
+    def is_fixed(self, request: HttpRequest, obj: Any) -> bool:
+        """Refuse to change a group that gives more than the person could give."""
+        return bool(obj.groups.exclude(pk__in=givable_groups(user_of(request))).exists())
 
 
 @admin.register(Lockout)

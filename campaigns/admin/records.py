@@ -97,7 +97,6 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         ("agent", AutocompleteSelectFilter),
     )
     date_column = "created_at"
-    list_select_related = ("campaign", "status", "agent")
     search_fields = ("number",)
     search_help_text = _("Number in any spelling, or identifier")
     autocomplete_fields = ("agent",)
@@ -130,16 +129,9 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Record]:
         return super().get_queryset(request).select_related("campaign", "status", "agent")
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def is_fixed(self, request: HttpRequest, obj: Any) -> bool:
         """Refuse a record that a live call has leased."""
-        if isinstance(obj, Record) and obj.is_leased:
-            return False
-        return bool(super().has_change_permission(request, obj))
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        if isinstance(obj, Record) and obj.is_leased:
-            return False
-        return bool(super().has_delete_permission(request, obj))
+        return bool(obj.is_leased)
 
     def _facts(self, request: HttpRequest, obj: Record | None) -> CampaignFacts:
         facts: CampaignFacts = vars(request if obj is None else obj)["campaign_facts"]
