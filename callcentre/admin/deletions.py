@@ -22,7 +22,6 @@ from callcentre.admin.lists import UncountedMixin
 from callcentre.admin.theme import column
 from callcentre.core import erasures
 from callcentre.core.deletions import LONGEST_REASON, RIGHT, Deletion, Part, consequences_of, kind_names, model_name
-from callcentre.core.errors import Conflict
 
 
 class ReasonForm(forms.Form):
@@ -140,25 +139,15 @@ class DeletionAdmin(UncountedMixin, JobAdmin):
         deletion: Deletion = self.job_or_404(request, pk)
         if not request.user.has_perm(RIGHT):
             raise PermissionDenied
-        if request.method == "POST":
-            try:
-                deletion.ask_again(actor_of(request))
-            except Conflict as error:
-                self.say_refused(request, error)
-        return redirect(self.url_of("change", pk))
+        return self.do_if_sent(request, pk, lambda: deletion.ask_again(actor_of(request)))
 
     def decide_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Take the consent of a second person to an erasure, or a refusal."""
         deletion: Deletion = self.job_or_404(request, pk)
         if not erasures.may_erase(request.user):
             raise PermissionDenied
-        if request.method == "POST":
-            decide = erasures.consent if request.POST.get("decision") == "consent" else erasures.refuse
-            try:
-                decide(actor_of(request), deletion)
-            except Conflict as error:
-                self.say_refused(request, error)
-        return redirect(self.url_of("change", pk))
+        decide = erasures.consent if request.POST.get("decision") == "consent" else erasures.refuse
+        return self.do_if_sent(request, pk, lambda: decide(actor_of(request), deletion))
 
 
 def _parts(counts: Mapping[str, int]) -> list[Part]:

@@ -1,5 +1,6 @@
 """The pages of exports of lists and of actions on lists: their progress, and the files."""
 
+from collections.abc import Callable
 from typing import Any, cast
 
 from django.contrib import admin, messages
@@ -57,7 +58,6 @@ class JobAdmin(ReadOnlyAdmin):
         return JsonResponse(self.progress_of(self.job_or_404(request, pk)))
 
     def progress_of(self, job: Any) -> dict[str, Any]:
-        """Return what the page shows of the progress."""
         label = str(job.get_state_display())
         return {"label": label, "percent": job.percent, "rows": job.row_count, "has_ended": job.has_ended}
 
@@ -68,6 +68,15 @@ class JobAdmin(ReadOnlyAdmin):
         if not self.has_view_permission(request, job):
             raise PermissionDenied
         return job
+
+    def do_if_sent(self, request: HttpRequest, pk: int, verb: Callable[[], object]) -> HttpResponse:
+        """Run the verb of a page's button, say why it was refused, and lead to the page of the job."""
+        if request.method == "POST":
+            try:
+                verb()
+            except Conflict as error:
+                self.say_refused(request, error)
+        return redirect(self.url_of("change", pk))
 
 
 class FileJobAdmin(JobAdmin):

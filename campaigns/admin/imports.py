@@ -20,7 +20,7 @@ from callcentre.admin.base import REFUSALS
 from callcentre.admin.jobs import JobAdmin
 from callcentre.admin.scope import RelatedDropdownFilter, offer_within, scope_of
 from callcentre.core.audit import AuditAction, record_once
-from callcentre.core.errors import Conflict, ErrorCode, Invalid
+from callcentre.core.errors import ErrorCode, Invalid
 from campaigns.admin.import_forms import ColumnsForm, UploadForm
 from campaigns.importing.columns import check_choices, guess_columns
 from campaigns.importing.do_not_call_file import columns_of_header
@@ -62,7 +62,6 @@ class RecordImportAdmin(JobAdmin):
         ("target", ChoicesDropdownFilter),
         ("campaign", RelatedDropdownFilter),
     )
-    list_select_related = ("campaign",)
     search_fields = ("file_name", "campaign__code", "campaign__name")
     search_help_text = _("File or campaign")
     sentences = {ErrorCode.CONFLICT: _("Another user has started this import already.")}
@@ -279,12 +278,7 @@ class RecordImportAdmin(JobAdmin):
         given: RecordImport = self.job_or_404(request, pk)
         if not self.has_add_permission(request):
             raise PermissionDenied
-        if request.method == "POST":
-            try:
-                queue_import(given, actor_of(request))
-            except Conflict as error:
-                self.say_refused(request, error)
-        return redirect(self.url_of("change", pk))
+        return self.do_if_sent(request, pk, lambda: queue_import(given, actor_of(request)))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RecordImport]:
         return super().get_queryset(request).select_related("campaign")

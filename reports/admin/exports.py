@@ -18,7 +18,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 from callcentre.admin import actor_of, column, needs
 from callcentre.admin.jobs import FileJobAdmin
 from callcentre.admin.scope import scope_of
-from callcentre.core.errors import Conflict, Invalid
+from callcentre.core.errors import Invalid
 from callcentre.core.exporting.jobs import FileJobQuerySet
 from reports import report
 from reports.admin.forms import AGENTS, GROUPS, KINDS, QUEUES
@@ -175,12 +175,7 @@ class ExportAdmin(ReportPage, FileJobAdmin):
         mail = export.mails.filter(pk=mail_pk).first()
         if mail is None:
             raise Http404
-        if request.method == "POST":
-            try:
-                resend_mail(mail, actor_of(request))
-            except Conflict as error:
-                self.say_refused(request, error)
-        return redirect(self.url_of("change", pk))
+        return self.do_if_sent(request, pk, lambda: resend_mail(mail, actor_of(request)))
 
 
 def _asked(export: Export) -> list[tuple[Any, str]]:
