@@ -65,18 +65,6 @@ def duration(description: str, example: str) -> dict[str, Any]:
     return text(f"{description} `hh:mm:ss`; hours grow past 99.", example, pattern=DURATION)
 
 
-def field(measure: Measure) -> dict[str, Any]:
-    """Return the schema of a measure."""
-    match measure.unit:
-        case Unit.COUNT:
-            return count(measure.sentence, measure.example)
-        case Unit.NUMBER:
-            return number(measure.sentence, measure.example, minimum=0)
-        case Unit.DURATION:
-            return duration(measure.sentence, clock(measure.example))
-    return text(measure.sentence, measure.example, pattern=MOMENT)
-
-
 _RESULT = shape(
     "ResultsOfStatus",
     "How many results have a status of the campaign.",
@@ -86,8 +74,8 @@ _RESULT = shape(
 )
 
 
-def field_of(measure: Measure) -> dict[str, Any]:
-    """Return the schema of a measure of a report by queue or campaign."""
+def field(measure: Measure) -> dict[str, Any]:
+    """Return the schema of a measure."""
     nullable = {"nullable": True} if measure.may_be_none else {}
     match measure.unit:
         case Unit.COUNTS:
@@ -98,7 +86,11 @@ def field_of(measure: Measure) -> dict[str, Any]:
             return number(measure.sentence, measure.example, minimum=0, **nullable)
         case Unit.TEXT:
             return text(measure.sentence, measure.example)
-    return integer(measure.sentence, measure.example, minimum=0, **nullable)
+        case Unit.DURATION:
+            return duration(measure.sentence, clock(measure.example))
+        case Unit.MOMENT:
+            return text(measure.sentence, measure.example, pattern=MOMENT)
+    return count(measure.sentence, measure.example, **nullable)
 
 
 def group(name: str, schema: str, description: str) -> dict[str, Any]:
@@ -237,7 +229,7 @@ class AgentsWorkReportViewSet(ApiViewSet):
 
 def _grouped(report: Report, name: str, schema: str, about: tuple[str, str], *query: Parameter) -> Operation:
     """Return the operation of a report by queue or campaign: its summary and its description are `about`."""
-    fields: Any = {measure.name: field_of(measure) for measure in published(report)}
+    fields: Any = {measure.name: field(measure) for measure in published(report)}
     assert report.subjects
     return Operation(
         name,
