@@ -4,11 +4,9 @@ from django.contrib import admin
 from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
-from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin, display, link
+from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin, display
 from callcentre.admin.history import in_words
 from campaigns.models import RecordChange
 from campaigns.models.status import as_read
@@ -27,17 +25,15 @@ class RecordChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
         return super().get_queryset(request).prefetch_related("record__campaign")
 
     @display(description=_("record"))
-    def record_link(self, change: RecordChange) -> str:
-        record = _record_of(change)
-        if record is None:
-            return _now("deleted (%(id)s)") % {"id": change.record_id}
-        url = reverse("admin:campaigns_record_change", args=[record.pk])
-        return link(url, record)
+    def record_link(self, change: RecordChange) -> Any:
+        return self.owner(change)
 
     @display(description=_("campaign"))
     def campaign(self, change: RecordChange) -> str:
-        record = _record_of(change)
-        return str(record.campaign) if record else ""
+        try:
+            return str(change.record.campaign)
+        except ObjectDoesNotExist:
+            return ""
 
     @display(description=_("status"))
     def from_to(self, change: RecordChange) -> str:
@@ -47,10 +43,3 @@ class RecordChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
 
     def changes_of(self, change: RecordChange) -> list[tuple[Any, Any, Any]]:
         return [(name, in_words(old) or "–", in_words(new) or "–") for name, (old, new) in change.changes.items()]
-
-
-def _record_of(change: RecordChange) -> Any:
-    try:
-        return change.record
-    except ObjectDoesNotExist:
-        return None

@@ -78,7 +78,6 @@ def skipped_by(agent_ids: Collection[int], now: datetime) -> dict[int, set[int]]
 
 
 def current_offer(agent: Agent) -> RecordOffer | None:
-    """Return the record that is offered to the agent now."""
     offers = RecordOffer.objects.select_related("campaign")
     return offers.filter(agent=agent, ended_at=None, expires_at__gt=timezone.now()).first()
 
@@ -143,17 +142,13 @@ def _end_over(agent_id: int, offer_id: int, now: datetime) -> bool:
     offer = _open_offers().filter(pk=offer_id).first()
     if offer is None:
         return False
-    if _obstacle(offer.campaign):
+    if standing_obstacle(offer.campaign, timezone.localdate(), is_running=is_running()):
         _end(offer, End.WITHDRAWN)
     elif offer.campaign.preview_end == Campaign.PreviewEnd.DIAL and can_call:
         _call(offer)
     else:
         _end(offer, End.EXPIRED)
     return True
-
-
-def _obstacle(campaign: Campaign) -> str:
-    return standing_obstacle(campaign, timezone.localdate(), is_running=is_running())
 
 
 def _holder(offer: RecordOffer) -> str:
