@@ -102,8 +102,6 @@ class OwnPasswordForm(AdminOwnPasswordChangeForm):
 
 
 class OwnPasswordView(PasswordChangeView):
-    """The page for changing one's own password."""
-
     form_class = OwnPasswordForm
     success_url = reverse_lazy("admin:password_change_done")
 

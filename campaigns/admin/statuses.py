@@ -33,8 +33,6 @@ class DictionaryStatusAdmin(InstalledNamesMixin, Admin):
 
 @admin.register(CampaignGroup)
 class CampaignGroupAdmin(Admin):
-    """The groups of campaigns."""
-
     # The number tells groups that share a name apart.
     list_display = ("name", "id", "campaigns_count")
     fields = ("name",)

@@ -111,7 +111,6 @@ class Export(ScopeColumns, Asked, FileJob):
 
     @property
     def last_second(self) -> datetime:
-        """The last second of the span."""
         return self.ends_at - timedelta(seconds=1)
 
 

@@ -150,7 +150,6 @@ class Alarm(TimestampedModel):
 
     @property
     def sentence(self) -> str:
-        """The condition in words."""
         return f"{self.place}: {self.Subject(self.subject).sentence(self.limit)}"
 
     def clean(self) -> None:
