@@ -72,6 +72,7 @@ class MineFilter(DropdownFilter):
 class ExportAdmin(ReportPage, FileJobAdmin):
     """The list of exports: which tables were asked for, and their files."""
 
+    template = "admin/reports/export.html"
     list_display = ("name", "state_label", "row_count", "format", "actor_name", "created_at", "finished_at")
     list_display_links = ("name",)
     list_filter = (MineFilter, ("state", ChoicesDropdownFilter), ("format", ChoicesDropdownFilter))
@@ -138,21 +139,16 @@ class ExportAdmin(ReportPage, FileJobAdmin):
             report_url=self.url_of("report"),
         )
 
-    def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
-        export: Export = self.job_or_404(request, object_id)
-        return self.page(
-            request,
-            "admin/reports/export.html",
-            export,
-            title=_now("Export of the report"),
-            subtitle=export.file_name,
-            export=export,
-            asked=_asked(export),
-            mails=export.mails.all(),
-            may_export=self.has_add_permission(request),
-            list_url=self.url_of("changelist"),
-            report_url=self.page_of(export.report),
-        )
+    def page_context(self, request: HttpRequest, obj: Export) -> dict[str, Any]:
+        return {
+            "title": _now("Export of the report"),
+            "subtitle": obj.file_name,
+            "export": obj,
+            "asked": _asked(obj),
+            "mails": obj.mails.all(),
+            "may_export": self.has_add_permission(request),
+            "report_url": self.page_of(obj.report),
+        }
 
     def again_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask for the same table again, as of now."""
