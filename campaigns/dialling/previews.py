@@ -14,6 +14,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import store
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.pubsub import publish
 from callcentre.core.sweeps import going_on
@@ -59,8 +60,7 @@ def offer_record(campaign: Campaign, record_id: int, holder: str, agent: Agent) 
             offer = RecordOffer.objects.create(
                 campaign=campaign, record_id=record_id, agent=agent, offered_at=now, expires_at=expires_at
             )
-            record.leased_by, record.leased_until = _holder(offer), expires_at + GRACE
-            record.save(update_fields=["leased_by", "leased_until"])
+            store(record, leased_by=_holder(offer), leased_until=expires_at + GRACE)
             ledger.change_state(locked, locked.instant(now), State(StateKind.PREVIEW))
             events.record_offered(record_id, campaign.code, agent.login, expires_at)
     except IntegrityError:  # an offer of the record that no agent has ended yet
@@ -201,8 +201,7 @@ def _end(offer: RecordOffer, end: RecordOffer.End, reason: str = "") -> None:
 
 
 def _close(offer: RecordOffer, end: RecordOffer.End, reason: str = "") -> None:
-    offer.ended_at, offer.end, offer.reason = timezone.now(), end, reason
-    offer.save(update_fields=["ended_at", "end", "reason"])
+    store(offer, ended_at=timezone.now(), end=end, reason=reason)
 
 
 def _release(offer: RecordOffer) -> None:

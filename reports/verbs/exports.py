@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
-from callcentre.core.changes import change_columns, differences, in_history
+from callcentre.core.changes import change_columns, differences, in_history, store
 from callcentre.core.due_work import Claim
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
@@ -87,8 +87,7 @@ def run_schedule(schedule: Schedule, now: datetime) -> Export | None:
         if ours is None:
             return None
         due_at = ours.due_before(now)
-        ours.next_due_at = ours.due_after(now)
-        ours.save(update_fields=["next_due_at"])
+        store(ours, next_due_at=ours.due_after(now))
         if ours.exports.filter(due_at=due_at).exists():
             return None
         actor = Actor("system", None, ours.name)

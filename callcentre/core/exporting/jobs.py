@@ -16,7 +16,7 @@ from django.utils.translation import pgettext_lazy
 from callcentre.core.actor import Actor
 from callcentre.core.advisory_locks import lock_until_commit
 from callcentre.core.audit import AuditAction, record
-from callcentre.core.changes import AskedFor, AskedForQuerySet, actor_columns, languages
+from callcentre.core.changes import AskedFor, AskedForQuerySet, actor_columns, languages, store
 from callcentre.core.due_work import DueQuerySet, DueWork, Retries
 from callcentre.core.enqueue import enqueue
 from callcentre.core.file_removals import FileRemoval
@@ -159,8 +159,7 @@ class FileJob(AskedFor, Written, DueWork):
     def remove_file(self) -> None:
         """Delete the file; the row stays."""
         file = self.file.name
-        self.file = ""
-        self.save(update_fields=["file"])
+        store(self, file="")
         self.file.storage.delete(file)
 
     def given_up(self, error: str) -> dict[str, Any]:
