@@ -54,6 +54,13 @@ def rows_of(user: User, request: HttpRequest) -> list[dict[str, Any]]:
     ]
 
 
+def end_chosen(request: HttpRequest, user: User) -> str:
+    """End the session of a user that a page names, or all but that of the request. Return the sentence about it."""
+    actor, name = user_of(request).actor, request.POST.get("session")
+    count = end_session(user, actor, name) if name else end_sessions(user, actor, but=request.session.session_key)
+    return ngettext("%(count)s session ended.", "%(count)s sessions ended.", count) % {"count": count}
+
+
 class SignInMixin(Admin):
     """The pages on which an administrator ends sessions and removes the second factor of a person.
 
@@ -65,13 +72,8 @@ class SignInMixin(Admin):
     @page_action(description=_("Log-ins"), url_path="log-ins", icon="devices", permissions=["change"])
     def log_ins(self, request: HttpRequest, object_id: str) -> HttpResponse:
         user: User = self.row_or_404(request, object_id)
-        actor = user_of(request).actor
         if request.method == "POST":
-            name = request.POST.get("session")
-            but = request.session.session_key
-            count = end_session(user, actor, name) if name else end_sessions(user, actor, but=but)
-            sentence = ngettext("%(count)s session ended.", "%(count)s sessions ended.", count)
-            self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+            self.message_user(request, end_chosen(request, user), messages.SUCCESS)
             return redirect(request.path)
         return self.page(
             request,
