@@ -35,7 +35,6 @@ ON CONFLICT (campaign_id, day) DO UPDATE SET
 
 
 def add(attempt: Attempt, **counts: int) -> None:
-    """Add the attempt to the counts of its campaign's day."""
     if attempt.campaign_id is None or not any(counts.values()):
         return
     values = dict.fromkeys(("attempts", "live_answers", "drops", "machines"), 0) | counts

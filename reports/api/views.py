@@ -54,7 +54,6 @@ def grouped_data(report: Report, row: Any) -> dict[str, Any]:
 
 
 def published(report: Report) -> list[Measure]:
-    """Return the measures that the API has."""
     return [measure for measure in (*report.fixed, *report.measures) if measure.in_api]
 
 
