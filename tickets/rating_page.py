@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from tickets.models import Message, Rating
 from tickets.models.message import VALUES, may_be_rated
 from tickets.rating_links import message_of
-from tickets.verbs.ratings import TooLate, rate
+from tickets.verbs.messages import TooLate, rate
 
 # The page loads nothing from elsewhere, is not stored, and sends no referrer.
 _HEADERS = {

@@ -6,6 +6,8 @@ from callcentre.admin.base import (
     actor_of,
     cut,
     link,
+    link_to,
+    related,
     unbroken,
     user_of,
     without_buttons,

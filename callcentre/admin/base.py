@@ -14,7 +14,7 @@ from django.contrib.admin import ShowFacets, helpers
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ERROR_FLAG
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
-from django.core.exceptions import NON_FIELD_ERRORS, BadRequest, ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, BadRequest, ObjectDoesNotExist, ValidationError
 from django.db import IntegrityError, OperationalError, models
 from django.db.models import ProtectedError
 from django.http import HttpRequest, HttpResponse
@@ -79,6 +79,20 @@ def link(url: str, text: Any) -> str:
     return format_html('<a class="cc-link" href="{}">{}</a>', url, text)
 
 
+def link_to(row: models.Model, text: Any = None) -> str:
+    """Return a link to the page of a row, with the row's name or another text."""
+    page = f"admin:{row._meta.app_label}_{row._meta.model_name}_change"
+    return link(reverse(page, args=[row.pk]), row if text is None else text)
+
+
+def related(row: Any, name: str) -> Any:
+    """Return a related row; None if there is none, or if it was deleted where the database has no constraint on it."""
+    try:
+        return getattr(row, name)
+    except ObjectDoesNotExist:
+        return None
+
+
 def without_buttons(formfield: Any) -> Any:
     """Take away the buttons that add, change or delete the related row: such rows have pages of their own."""
     if isinstance(widget := getattr(formfield, "widget", None), RelatedFieldWidgetWrapper):
@@ -116,10 +130,18 @@ class Admin(NamelessLogMixin, ScopedMixin, ListTools):
     has_own_history = False
     # Fields whose values a row gets when it is added, and keeps.
     fixed_fields: tuple[str, ...] = ()
+    # Relations that lists and pages read with the rows: by a join, or by queries of their own, where the joined row may
+    # be deleted or the planner could begin at the wrong table.
+    joined: tuple[str, ...] = ()
+    prefetched: tuple[str, ...] = ()
     # The verb's name of a field -> the form's, where they differ.
     fault_fields: Mapping[str, str] = {}
     # Sentences for the admin, where the fault's own sentence speaks of the wire.
     sentences: Mapping[ErrorCode, Any] = {}
+
+    def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
+        rows = super().get_queryset(request).prefetch_related(*self.prefetched)
+        return rows.select_related(*self.joined) if self.joined else rows
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return ChangeList

@@ -7,14 +7,12 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from django.core.exceptions import ObjectDoesNotExist
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin.base import Admin, link
+from callcentre.admin.base import Admin, link_to, related
 from callcentre.admin.theme import display
 from callcentre.core.audit import owner_of
 from callcentre.core.changes import Change
@@ -106,12 +104,8 @@ class ChangeMixin:
     def owner(self, change: Change) -> Any:
         """Name the object that changed, which may be deleted."""
         key = owner_of(type(change))
-        try:
-            row = getattr(change, key.name)
-        except ObjectDoesNotExist:
-            return _now("deleted (%(id)s)") % {"id": getattr(change, key.attname)}
-        meta = row._meta
-        return link(reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[row.pk]), row)
+        row = related(change, key.name)
+        return link_to(row) if row else _now("deleted (%(id)s)") % {"id": getattr(change, key.attname)}
 
     @display(description=_("action"))
     def what(self, change: Change) -> str:

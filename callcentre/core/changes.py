@@ -32,6 +32,13 @@ def store(row: models.Model, **values: Any) -> None:
     row.save(update_fields=values)
 
 
+def store_edit(row: models.Model, **values: Any) -> None:
+    """Set these columns of a row, and save them with the time of the change."""
+    for name, value in values.items():
+        setattr(row, name, value)
+    row.save(update_fields=[*values, "updated_at"])
+
+
 def languages() -> list[tuple[str, Any]]:
     """Return the choices of a column with a language: a further language changes no migration."""
     return settings.LANGUAGES
@@ -56,6 +63,16 @@ class TimestampedModel(models.Model):
     def version(self) -> str:
         """The version of the row that a page was made from. It differs after each change."""
         return self.updated_at.isoformat()
+
+
+class NamedModel(TimestampedModel):
+    """A row that people know by its name."""
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return str(self.name)  # type: ignore[attr-defined]
 
 
 class Change(models.Model):

@@ -4,25 +4,26 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.forms.models import construct_instance
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
-from django.urls import path, reverse, reverse_lazy
+from django.urls import reverse, reverse_lazy
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
-from unfold.contrib.filters.admin import DropdownFilter
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
 from callcentre.admin import Admin, HistoryMixin, actor_of, column, confirm_first, display, page_action
 from callcentre.admin.history import SHOWN, Entry, entry_of
+from callcentre.admin.lists import ConditionFilter
 from callcentre.admin.scope import RelatedDropdownFilter
 from callcentre.admin.theme import ModelForm
 from callcentre.core.errors import ErrorCode, Invalid
 from knowledgebase.admin.versions import ACTIONS, changes_of, reader_page, removed_in_words
 from knowledgebase.html import Cleaned
 from knowledgebase.models import Article
+from knowledgebase.models.article import HAS_DRAFT, IS_VOTED_DOWN
 from knowledgebase.verbs.articles import create_article, delete_article, edit_article, publish_article, withdraw_article
 from knowledgebase.verbs.images import create_image
 
@@ -67,26 +68,14 @@ class ArticleForm(ModelForm):
         self.instance = construct_instance(self, self.instance, self._meta.fields)
 
 
-class StateFilter(DropdownFilter):
+class StateFilter(ConditionFilter):
     title = _("state")
     parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Any:
-        return [
-            ("published", _("published")),
-            ("draft", _("with a draft")),
-            ("down", _("voted down")),
-        ]
-
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
-        match self.value():
-            case "published":
-                return queryset.published()
-            case "draft":
-                return queryset.with_drafts()
-            case "down":
-                return queryset.voted_down()
-        return queryset
+    conditions = {
+        "published": (_("published"), Q(is_published=True)),
+        "draft": (_("with a draft"), HAS_DRAFT),
+        "down": (_("voted down"), IS_VOTED_DOWN),
+    }
 
 
 @admin.register(Article)
@@ -271,8 +260,7 @@ class ArticleAdmin(HistoryMixin, Admin):
     # Images
 
     def get_urls(self) -> Any:
-        upload = path("images", self.admin_site.admin_view(self.images), name="knowledgebase_article_images")
-        return [upload, *super().get_urls()]
+        return [self.url_to("images", self.images, "images"), *super().get_urls()]
 
     def images(self, request: HttpRequest) -> JsonResponse:
         """Store images that the editor sends. They belong to the article once it is saved."""

@@ -17,7 +17,7 @@ from callcentre.admin import (
     actor_of,
     column,
     display,
-    link,
+    link_to,
     needs,
     page_action,
 )
@@ -87,6 +87,7 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
     actions_detail = ("compare", "restore")
     has_restore_permission = needs("knowledgebase.change_article")
 
+    article_title = column(lambda version: link_to(version.article, version.title), description=_("article"))
     removed_summary = column(lambda version: removed_in_words(version.removed) or "–", description=_("taken out"))
 
     class Media:
@@ -94,11 +95,6 @@ class ArticleVersionAdmin(UncountedMixin, ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).defer("article__search", "article__peaks", "article__content")
-
-    @display(description=_("article"))
-    def article_title(self, version: ArticleVersion) -> str:
-        url = reverse("admin:knowledgebase_article_change", args=[version.article_id])
-        return link(url, version.title)
 
     @display(description=_("state"), label={"published": "success", "draft": "info", "earlier": "default"})
     def state(self, version: ArticleVersion) -> tuple[str, str]:

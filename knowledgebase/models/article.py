@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.actor import SYSTEM
-from callcentre.core.changes import Change, TimestampedModel
+from callcentre.core.changes import Change, NamedModel, TimestampedModel
 from callcentre.models import ApiUser
 from knowledgebase.html import IMAGES_PATH
 from knowledgebase.models.catalog import WITH_LEMMAS, Catalog, Category, Language
@@ -18,6 +18,9 @@ from telephony.models import Agent
 TITLE_LENGTH = 255
 # A megabyte of HTML is a book.
 CONTENT_LENGTH = 1_000_000
+# The newest version is not published.
+HAS_DRAFT = ~Q(published_number=F("number"))
+IS_VOTED_DOWN = Q(negative_count__gt=F("positive_count"), is_published=True)
 
 
 class ArticleQuerySet(models.QuerySet["Article"]):
@@ -25,8 +28,7 @@ class ArticleQuerySet(models.QuerySet["Article"]):
         return self.filter(is_published=True)
 
     def with_drafts(self) -> "ArticleQuerySet":
-        """Articles with a newest version that is not published."""
-        return self.exclude(published_number=F("number"))
+        return self.filter(HAS_DRAFT)
 
     def without_word_forms(self) -> "ArticleQuerySet":
         """Published articles that the worker has not looked up in the dictionary since their text changed."""
@@ -34,8 +36,7 @@ class ArticleQuerySet(models.QuerySet["Article"]):
 
     def voted_down(self) -> "ArticleQuerySet":
         """Articles with more negative than positive votes, worst first."""
-        worse = self.filter(negative_count__gt=F("positive_count"), is_published=True)
-        return worse.order_by(F("positive_count") - F("negative_count"), "title", "id")
+        return self.filter(IS_VOTED_DOWN).order_by(F("positive_count") - F("negative_count"), "title", "id")
 
 
 class ArticleManager(models.Manager.from_queryset(ArticleQuerySet)):  # type: ignore[misc]
@@ -120,9 +121,9 @@ class Article(TimestampedModel):
                 "title",
                 "id",
                 name="article_worst",
-                condition=Q(negative_count__gt=F("positive_count"), is_published=True),
+                condition=IS_VOTED_DOWN,
             ),
-            models.Index(fields=["id"], name="article_drafts", condition=~Q(published_number=F("number"))),
+            models.Index(fields=["id"], name="article_drafts", condition=HAS_DRAFT),
         ]
 
     def __str__(self) -> str:
@@ -213,7 +214,7 @@ class ArticleVote(TimestampedModel):
         return f"{'+' if self.is_positive else '-'} {self.user_key}"
 
 
-class ArticleImage(TimestampedModel):
+class ArticleImage(NamedModel):
     """An image in an article. An editor uploads it; it belongs to the article that is saved with it first.
 
     If that article is published, all who know the address see the image.
@@ -233,9 +234,6 @@ class ArticleImage(TimestampedModel):
         verbose_name = _("image of an article")
         verbose_name_plural = _("images of articles")
         ordering = ["-created_at", "id"]
-
-    def __str__(self) -> str:
-        return self.name
 
     @property
     def path(self) -> str:

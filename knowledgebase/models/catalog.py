@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
-from callcentre.core.changes import TimestampedModel
+from callcentre.core.changes import NamedModel
 from callcentre.core.errors import ErrorCode
 
 
@@ -39,7 +39,7 @@ WITH_LEMMAS = (Language.SIMPLE, Language.POLISH)
 
 
 @audited(ignored=("counted_articles", "counted_at"))
-class Catalog(TimestampedModel):
+class Catalog(NamedModel):
     """A set of articles in one language that a search covers. Clients use its id.
 
     `counted_articles` and `counted_at` describe the last count of its terms (models/term.py).
@@ -67,12 +67,9 @@ class Catalog(TimestampedModel):
             models.CheckConstraint(name="catalog_language_is_known", condition=models.Q(language__in=Language.values))
         ]
 
-    def __str__(self) -> str:
-        return self.name
-
 
 @audited(part_of="catalog")
-class Category(TimestampedModel):
+class Category(NamedModel):
     """A chapter of a catalog. Each article is in one."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
@@ -91,6 +88,3 @@ class Category(TimestampedModel):
                 violation_error_message=_("The catalog already has a category of this name."),
             )
         ]
-
-    def __str__(self) -> str:
-        return self.name

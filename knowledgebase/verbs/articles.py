@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import counts_of, record
-from callcentre.core.changes import change_columns
+from callcentre.core.changes import change_columns, store_edit
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.html_cleaning import Uncleanable
@@ -28,9 +28,7 @@ def edit_catalog(catalog: Catalog, actor: Actor, **values: Any) -> None:
     """
     with transaction.atomic():
         locked = Catalog.objects.select_for_update(no_key=True).get(pk=catalog.pk)
-        for name, value in values.items():
-            setattr(locked, name, value)
-        locked.save(update_fields=[*values, "updated_at"])
+        store_edit(locked, **values)
         if "language" in values:
             catalog.articles.exclude(language=locked.language).update(language=locked.language)
             enqueue("knowledgebase.sweep_word_forms")

@@ -5,10 +5,8 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
@@ -20,8 +18,9 @@ from callcentre.admin import (
     UncountedChangeList,
     UncountedMixin,
     column,
-    display,
-    link,
+    link_to,
+    never,
+    related,
     unbroken,
 )
 from callcentre.admin.dates import dates_filter
@@ -30,7 +29,7 @@ from callcentre.admin.scope import AutocompleteSelectFilter, AutocompleteSelectM
 from callcentre.core.counted import Spans
 from callcentre.core.parsing import INT32
 from callcentre.core.times import second
-from telephony.admin.state_labels import COLOURS, Undeletable, length, moment
+from telephony.admin.state_labels import COLOURS, length
 from telephony.models import AgentSession, AgentState, Connection, Offer, Pause
 
 AGENT = "agent__id__exact"
@@ -81,8 +80,8 @@ class LedgerAdmin(UncountedMixin, ReadOnlyAdmin):
     has_own_history = True  # never edited: Django's history would be empty
     list_display_links = ("began",)
     newest_by = "started_at"  # with an index for all agents and for one; ids need not be in the order of time
-    began = column(lambda interval: moment(interval.started_at), description=_("from"))
-    ended = column(lambda interval: moment(interval.ended_at), description=_("to"))
+    began = column(lambda interval: second(interval.started_at), description=_("from"))
+    ended = column(lambda interval: second(interval.ended_at), description=_("to"))
     length = column(lambda interval: length(interval.started_at, interval.ended_at), description=_("length"))
 
 
@@ -95,10 +94,7 @@ class AgentSessionAdmin(LedgerAdmin):
     list_filter = (("agent", AutocompleteSelectFilter), dates_filter("started_at"), OpenFilter, Counted)
     fields = ("agent", "began", "ended", "length", "ended_by", "reason")
     readonly_fields = fields
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[AgentSession]:
-        # No join: the planner could choose the wrong table to begin with.
-        return super().get_queryset(request).prefetch_related("agent")
+    prefetched = ("agent",)
 
 
 @admin.register(AgentState)
@@ -117,31 +113,21 @@ class AgentStateAdmin(LedgerAdmin):
     list_further = ("reason",)
     fields = ("agent", "kind", "pause_name", "began", "ended", "length", "ends_at", "call", "reason")
     readonly_fields = fields
+    prefetched = ("agent", "pause", "connection")
     state = column(lambda state: (state.kind, state.get_kind_display()), description=_("state"), label=COLOURS)
+    call = column(lambda state: link_to(call) if (call := related(state, "connection")) else "", description=_("call"))
     pause_name = column(lambda state: str(state.pause or ""), description=_("pause"))
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[AgentState]:
-        return super().get_queryset(request).prefetch_related("agent", "pause", "connection")
-
-    @display(description=_("call"))
-    def call(self, state: AgentState) -> str:
-        try:
-            connection = state.connection
-        except ObjectDoesNotExist:  # the database has no constraint on it
-            return ""
-        if connection is None:
-            return ""
-        return link(reverse("admin:telephony_connection_change", args=[connection.pk]), connection)
 
 
 @admin.register(Pause)
-class PauseAdmin(Undeletable, Admin):
+class PauseAdmin(Admin):
     """Reasons for pauses."""
 
     list_display = ("name", "is_active", "order")
     list_filter = ("is_active",)
     search_fields = ("name",)
     fields = ("name", "is_active", "order")
+    has_delete_permission = never  # the ledger refers to it: it is made inactive
 
     def get_readonly_fields(self, request: HttpRequest, obj: Pause | None = None) -> tuple[str, ...]:
         return ("is_active",) if obj and obj.is_automatic else ()
@@ -223,21 +209,15 @@ class OfferAdmin(UncountedMixin, ReadOnlyAdmin):
     )
     fields = ("agent", "queue", "offered", "answered", "ended", "outcome", "transferred", "call")
     readonly_fields = fields
+    prefetched = ("agent", "queue", "connection")
     login = column(lambda offer: offer.agent.login, description=_("agent"))
     answered, ended = _clock("answered_at", _("answered")), _clock("ended_at", _("ended"))
     transferred = _clock("transferred_at", _("transferred"))
     offered = column(lambda offer: unbroken(second(offer.offered_at)), description=_("offered"))
-    call = column(
-        lambda offer: link(reverse("admin:telephony_connection_change", args=[offer.connection_id]), offer.connection),
-        description=_("call"),
-    )
+    call = column(lambda offer: link_to(offer.connection), description=_("call"))
     result = column(
         lambda offer: (offer.outcome, offer.get_outcome_display()), description=_("outcome"), label=_COLOURS
     )
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
         return OfferChangeList
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Offer]:
-        # No join: the planner could choose the wrong table to begin with.
-        return super().get_queryset(request).prefetch_related("agent", "queue", "connection")

@@ -15,14 +15,15 @@ from django.utils.translation import ngettext, pgettext, pgettext_lazy
 from unfold.contrib.filters.admin import DropdownFilter
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from callcentre.admin import Admin, actor_of, column, confirm_first, display, link, page_action
+from callcentre.admin import Admin, actor_of, column, confirm_first, display, link, needs, never, page_action
 from callcentre.admin.base import MAX_SELECTED
 from callcentre.admin.scope import RelatedDropdownFilter, scope_of
 from callcentre.core.actor import Actor
 from callcentre.core.integers import integer_of
+from callcentre.core.times import second
 from telephony.admin.new_agent import new_agent_view
 from telephony.admin.queues import AgentSkillInline
-from telephony.admin.state_labels import COLOURS, LABELS, Undeletable, label_of, length, moment
+from telephony.admin.state_labels import COLOURS, LABELS, label_of, length
 from telephony.admin.supervision import ReasonForm, reason_form
 from telephony.current_states import LOGGED_OUT, Current, current_states
 from telephony.models import Agent, AgentGroup, AgentState, Pause, Queue
@@ -78,7 +79,7 @@ def _paused(form: PauseForm) -> str:
 
 
 @admin.register(Agent)
-class AgentAdmin(Undeletable, Admin):
+class AgentAdmin(Admin):
     """Agents, their phones and their present states."""
 
     list_display = ("login", "full_name", "state", "since", "number", "group", "outbound_mode", "is_active")
@@ -91,6 +92,8 @@ class AgentAdmin(Undeletable, Admin):
     actions = ("log_out_selected", "pause_selected", "free_selected", "activate", "deactivate")
     actions_list = ("new_agent",)
     actions_detail = ("log_out", "pause", "free", "message")
+    has_message_permission = needs("telephony.add_agentmessage")
+    has_delete_permission = never  # calls and the ledger refer to it: it is made inactive
     readonly_fields = ("state_now",)
     inlines = (AgentSkillInline,)
     autocomplete_fields = ("user",)
@@ -118,7 +121,7 @@ class AgentAdmin(Undeletable, Admin):
         instant = agent.current.since
         if instant is None:
             return ""
-        return format_html('<span class="cc-day">{}</span> ({})', moment(instant), length(instant))
+        return format_html('<span class="cc-day">{}</span> ({})', second(instant), length(instant))
 
     @display(description=_("state"))
     def state_now(self, agent: Any) -> str:
@@ -129,7 +132,7 @@ class AgentAdmin(Undeletable, Admin):
             link(f"{reverse(f'admin:telephony_{model}_changelist')}?agent__id__exact={agent.pk}", text)
             for model, text in (("agentstate", _now("States")), ("agentsession", _now("Sessions")))
         ]
-        since = _now("since %(time)s") % {"time": moment(current.since)} if current.since else ""
+        since = _now("since %(time)s") % {"time": second(current.since)} if current.since else ""
         return format_html("{} {} · {} · {}", label_of(current), since, *links)
 
     def save_model(self, request: HttpRequest, obj: Agent, form: Any, change: bool) -> None:
@@ -186,9 +189,6 @@ class AgentAdmin(Undeletable, Admin):
         return self._force(
             request, object_id, reason_form(request), presence.free, lambda form: pgettext("agent", "ready"), **texts
         )
-
-    def has_message_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(request.user.has_perm("telephony.add_agentmessage"))
 
     @page_action(description=_("Message"), url_path="message", icon="campaign", permissions=["message"])
     def message(self, request: HttpRequest, object_id: str) -> HttpResponse:

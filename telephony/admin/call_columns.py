@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import Admin, ReadOnlyAdmin, UncountedMixin, column, display, link, unbroken
+from callcentre.admin import Admin, ReadOnlyAdmin, UncountedMixin, column, display, link, link_to, unbroken
 from callcentre.admin.scope import scope_of
 from callcentre.core.times import second
 from telephony.admin import connection_search
@@ -114,11 +114,7 @@ class CallPartsAdmin(CallsAdmin):
     list_select_related: ClassVar[tuple[str, ...]] = ("connection__agent", "connection__queue")
 
     call = column(lambda row: row.connection.uid, description=_("Id of the call"))
-
-    call_link = column(
-        lambda row: link(reverse("admin:telephony_connection_change", args=[row.connection_id]), row.connection.uid),
-        description=_("call"),
-    )
+    call_link = column(lambda row: link_to(row.connection, row.connection.uid), description=_("call"))
 
 
 def recordings_of(calls: Iterable[Any]) -> dict[int, list[Recording]]:

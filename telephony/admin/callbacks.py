@@ -7,13 +7,12 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, column, confirm_first, display, link
+from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, column, confirm_first, display, link_to, needs
 from callcentre.admin.lists import ConditionFilter
 from callcentre.admin.scope import AutocompleteSelectMultipleFilter
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
@@ -53,7 +52,7 @@ WHERE m.id = ANY(%s)
 
 def _call(call: Connection | None, read: Callable[[Connection], str] = attrgetter("uid")) -> str:
     """Return a link to the call, if there is one, with its id or another of its facts."""
-    return link(reverse("admin:telephony_connection_change", args=[call.pk]), read(call)) if call else "–"
+    return link_to(call, read(call)) if call else "–"
 
 
 @admin.register(CallBack)
@@ -66,10 +65,11 @@ class CallBackAdmin(CustomerColumn, UncountedMixin, ReadOnlyAdmin):
     list_further = ("origin", "not_before", "wait", "caller_call", "last_call", "id")
     list_filter = (*(("state", ChoicesDropdownFilter), ("queue", AutocompleteSelectMultipleFilter)), CountedCallBacks)
     date_column = "created_at"
-    list_select_related = ("queue", "agent", "caller", "connection")
+    joined = ("queue", "agent", "caller", "connection")
     search_fields = ("number",)
     search_help_text = _("Number in any spelling")
     actions = ("cancel_selected",)
+    has_cancel_permission = needs("telephony.change_callback")
     fields = (
         *("number", "customer", "queue", "origin", "state", "disposition", "attempts", "asked", "place", "not_before"),
         *("wait", "login", "last_call", "caller_call"),
@@ -88,17 +88,8 @@ class CallBackAdmin(CustomerColumn, UncountedMixin, ReadOnlyAdmin):
     caller_call = column(lambda row: _call(row.caller), description=_("call of the caller"))
     last_call = column(lambda row: _call(row.connection), description=_("last call"))
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[CallBack]:
-        return super().get_queryset(request).select_related(*self.list_select_related)
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[CallBack], search_term: str
-    ) -> tuple[QuerySet[CallBack], bool]:
-        text = search_term.replace("\0", "").strip()
-        return queryset.filter(number=comparable(text)) if text else queryset, False
-
-    def has_cancel_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("telephony.change_callback")
+    def found(self, request: HttpRequest, rows: QuerySet[CallBack], text: str) -> QuerySet[CallBack]:
+        return rows.filter(number=comparable(text))
 
     @admin.action(description=_("Cancel"), permissions=["cancel"])
     @confirm_first(_("The numbers are not called any more."), state=State.WAITING)
@@ -135,8 +126,9 @@ class MissedCallerAdmin(CallPartsAdmin):
         CountedMissed,
     )
     newest_by = date_column = "missed_at"
-    list_select_related = ("connection", "queue", "answered_by__agent")
+    joined = ("connection", "queue", "answered_by__agent")
     actions = ("call_back",)
+    has_call_back_permission = needs("telephony.add_callback")
     sentences = {ErrorCode.QUEUE_UNKNOWN: _("The caller was in no active queue. Call the number from the desk.")}
     fields = ("missed", "customer", "number", "queue", "why", "call_link", "outcome_said", "who", "when")
     readonly_fields = fields
@@ -146,9 +138,6 @@ class MissedCallerAdmin(CallPartsAdmin):
     outcome_said = column(lambda row: row.outcome_shown[1], description=_("called back"))
     who = column(lambda row: row.tried_by or "–", description=_("by"))
     when = column(lambda row: _call(row.tried, lambda call: second(call.created_at)), description=_("last call"))
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[MissedCaller]:
-        return super().get_queryset(request).select_related(*self.list_select_related)
 
     def complete_rows(self, rows: Sequence[Any]) -> None:
         super().complete_rows(rows)
@@ -181,9 +170,6 @@ class MissedCallerAdmin(CallPartsAdmin):
         is_of_wait = wait and row.reason in (MissedCaller.Reason.GAVE_UP, MissedCaller.Reason.OVERFLOWED)
         reason = row.get_reason_display()
         return format_html("{} ({})", reason, spell_length(wait)) if is_of_wait else str(reason)
-
-    def has_call_back_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("telephony.add_callback")
 
     @admin.action(description=_("Call back"), permissions=["call_back"])
     @confirm_first(_("Agents of the last queue call the numbers in their turn."))

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import TabularInline
 from unfold.contrib.filters.admin import DropdownFilter
 
-from callcentre.admin import DatesFilter, column, display
+from callcentre.admin import DatesFilter, column, display, needs, never
 from callcentre.admin.lists import rows_up_to, takes_all_rows
 from callcentre.admin.scope import AutocompleteSelectFilter, AutocompleteSelectMultipleFilter, scope_of
 from callcentre.core.times import second
@@ -110,19 +110,11 @@ class _PartInline(TabularInline):
     hide_title = True
     can_delete = False
     show_change_link = False
+    has_add_permission = has_change_permission = never
+    has_view_permission = needs("telephony.view_connection")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         return self.fields
-
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Allow all users who may view the call."""
-        return bool(request.user.has_perm("telephony.view_connection"))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         related = [field.name for field in self.model._meta.fields if field.is_relation and field.name != "connection"]
@@ -227,7 +219,7 @@ class ConnectionAdmin(SupervisionPages, CallsAdmin):
         ("queue", AutocompleteSelectMultipleFilter),
         Counted,
     )
-    list_select_related = ("agent", "queue")
+    joined = ("agent", "queue")
     fieldsets = (
         (None, {"fields": (("uid", "outcome"), ("way", "customer"), ("src", "dst"), ("agent", "queue"))}),
         (_("Course"), {"fields": (("start", "ring_seconds"), ("answer", "wait_seconds"), ("end", "talk"))}),
@@ -258,9 +250,6 @@ class ConnectionAdmin(SupervisionPages, CallsAdmin):
         recordings = recordings_of(rows)
         for call in rows:
             call.players = recordings.get(call.pk, [])
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[models.Connection]:
-        return super().get_queryset(request).select_related("agent", "queue")
 
     def get_readonly_fields(self, request: HttpRequest, obj: models.Connection | None = None) -> list[str]:
         return flatten_fieldsets(self.fieldsets)

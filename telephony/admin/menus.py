@@ -15,11 +15,10 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
-from callcentre.admin import Admin, Inline, display, page_action
+from callcentre.admin import Admin, Inline, display, never, page_action
 from callcentre.admin.theme import ModelForm
 from callcentre.core.file_removals import FileRemoval
 from telephony import sounds
-from telephony.admin.state_labels import Undeletable
 from telephony.calls import prompts
 from telephony.models import Menu, MenuEntry, Prompt
 from telephony.samples import BYTES, RATE
@@ -137,7 +136,7 @@ class MenuPromptInline(PromptInline):
 
 
 @admin.register(Menu)
-class MenuAdmin(Undeletable, Admin):
+class MenuAdmin(Admin):
     """Menus that callers hear before they enter a queue."""
 
     list_display = ("name", "number", "end_queue", "end_number", "is_active")
@@ -152,6 +151,7 @@ class MenuAdmin(Undeletable, Admin):
     inlines = (EntryInline, MenuPromptInline)
     change_form_outer_before_template = "admin/telephony/menu.html"
     actions_detail = ("try_out",)
+    has_delete_permission = never  # calls refer to it: it is made inactive
 
     class Media:
         css = {"all": ["telephony/menu.css"]}

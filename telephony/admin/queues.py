@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from callcentre.admin import Admin, Inline, WeekdaysInline, column, confirm_first, display, user_of
+from callcentre.admin import Admin, Inline, WeekdaysInline, column, confirm_first, display, never, user_of
 from callcentre.admin.scope import scope_of
 from callcentre.admin.theme import ModelForm
 from callcentre.core.phone import normalise_prefix
@@ -21,7 +21,7 @@ from callcentre.core.times import spell_length
 from telephony import models, queue_waits
 from telephony.admin.call_columns import CustomerColumn
 from telephony.admin.menus import PromptInline
-from telephony.admin.state_labels import Undeletable, length
+from telephony.admin.state_labels import length
 from telephony.calls.why_waiting import explain
 from telephony.customers import customers_of, name_beside, ticket_queues
 from telephony.leader_election import is_connected
@@ -119,7 +119,7 @@ class QueueForm(ModelForm):
 
 
 @admin.register(models.Queue)
-class QueueAdmin(Undeletable, Admin):
+class QueueAdmin(Admin):
     """Queues, with their waiting callers, estimated wait and free agents."""
 
     form = QueueForm
@@ -141,6 +141,7 @@ class QueueAdmin(Undeletable, Admin):
     search_fields = ("name", "number")
     search_help_text = _("Name or number")
     actions = ("activate", "deactivate")
+    has_delete_permission = never  # calls refer to it: it is made inactive
     autocomplete_fields = ("overflow_queue",)
     fieldsets = (
         (None, {"fields": ("name", "number", "is_active", "priority", "step_seconds")}),

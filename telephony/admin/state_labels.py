@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import Any
 
-from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
@@ -44,10 +43,6 @@ def phone_label(phone: str, status: str) -> str:
     return str(BrowserPhone.State(phone).label) if phone in BrowserPhone.State.values else ""
 
 
-def moment(instant: datetime | None) -> str:
-    return timezone.localtime(instant).strftime("%Y-%m-%d %H:%M:%S") if instant else ""
-
-
 def length(since: datetime | None, until: datetime | None = None) -> str:
     """Return the length between two instants; an open interval lasts until now."""
     return spell_length(((until or timezone.now()) - since).total_seconds()) if since else ""
@@ -56,10 +51,3 @@ def length(since: datetime | None, until: datetime | None = None) -> str:
 def minutes(seconds: float) -> str:
     """Return the length, or a dash for 0."""
     return spell_length(seconds) if seconds else "–"
-
-
-class Undeletable:
-    """The admin of rows to which calls and the ledger refer. They are made inactive, not deleted."""
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False

@@ -7,7 +7,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -16,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
-from callcentre.admin import ReadOnlyAdmin, actor_of, column, cut, page_action, user_of
+from callcentre.admin import ReadOnlyAdmin, actor_of, column, cut, needs, page_action, user_of
 from callcentre.admin.dates import dates_filter
 from callcentre.admin.scope import AutocompleteSelectFilter, scope_of
 from callcentre.core.errors import ErrorCode
@@ -56,9 +55,7 @@ class SupervisionPages(ReadOnlyAdmin):
     """The pages of supervisors of ConnectionAdmin."""
 
     sentences = SENTENCES
-
-    def has_monitor_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(request.user.has_perm("telephony.monitor_connection"))
+    has_monitor_permission = needs("telephony.monitor_connection")
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         """Leave out what only an open call allows."""
@@ -164,20 +161,14 @@ class AgentMessageAdmin(ReadOnlyAdmin):
     has_own_history = True  # never edited: Django's history would be empty
     list_display = ("sent", "agent", "words", "actor_name", "closed")
     list_filter = (("agent", AutocompleteSelectFilter), dates_filter("sent_at"))
-    list_select_related = ("agent",)
+    joined = ("agent",)
     fields = ("sent", "agent", "text", "actor_name", "closed")
     readonly_fields = fields
     actions_list = ("send",)
+    has_send_permission = needs("telephony.add_agentmessage")
     sent = column(lambda message: second(message.sent_at), description=_("sent"))
     words = column(lambda message: cut(message.text), description=_("message"))
     closed = column(lambda message: second(message.closed_at) or "–", description=_("closed"))
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        found: QuerySet[Any] = super().get_queryset(request).select_related("agent")
-        return found
-
-    def has_send_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return bool(request.user.has_perm("telephony.add_agentmessage"))
 
     @page_action(description=_("New message"), url_path="send", icon="campaign", permissions=["send"])
     def send(self, request: HttpRequest) -> HttpResponse:

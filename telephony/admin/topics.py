@@ -7,9 +7,8 @@ from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import Admin, Inline, column
+from callcentre.admin import Admin, Inline, column, never
 from callcentre.admin.scope import RelatedDropdownFilter
-from telephony.admin.state_labels import Undeletable
 from telephony.models import Connection, ConnectionTopic, EvaluationCriterion, Topic, TopicField, TopicGroup
 
 
@@ -24,13 +23,14 @@ def topic_of(connection: Connection) -> dict[str, Any]:
     return {"call_topic": topic, "noted": noted}
 
 
-class TopicInline(Undeletable, Inline):
+class TopicInline(Inline):
     model = Topic
     fields = ("name", "show_custom_fields", "is_active", "order")
+    has_delete_permission = never
 
 
 @admin.register(TopicGroup)
-class TopicGroupAdmin(Undeletable, Admin):
+class TopicGroupAdmin(Admin):
     """Topics from which agents choose, by group."""
 
     list_display = ("name", "queue", "topics_count", "is_active", "order")
@@ -40,7 +40,9 @@ class TopicGroupAdmin(Undeletable, Admin):
     search_fields = ("name", "topics__name")
     search_help_text = _("Name of a group or of a topic")
     fields = ("queue", "name", "is_active", "order")
+    fixed_fields = ("queue",)  # calls have its topics, and belong to that queue
     inlines = (TopicInline,)
+    has_delete_permission = never  # calls have topics, values and results: what is not used is made inactive
     topics_count = column(lambda group: group.topic_count, description=_("active topics"), ordering="topic_count")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TopicGroup]:
@@ -48,13 +50,9 @@ class TopicGroupAdmin(Undeletable, Admin):
         groups: QuerySet[TopicGroup] = super().get_queryset(request)
         return groups.annotate(topic_count=active)
 
-    def get_readonly_fields(self, request: HttpRequest, obj: TopicGroup | None = None) -> tuple[str, ...]:
-        """Keep the queue of an existing group: its calls belong to that queue."""
-        return ("queue",) if obj else ()
-
 
 @admin.register(TopicField)
-class TopicFieldAdmin(Undeletable, Admin):
+class TopicFieldAdmin(Admin):
     """Fields that agents fill in for calls."""
 
     list_display = ("name", "queue", "type", "is_required", "is_active", "order")
@@ -63,14 +61,12 @@ class TopicFieldAdmin(Undeletable, Admin):
     ordering = ("queue__name", "order", "id")
     search_fields = ("name",)
     fields = ("queue", "name", "type", "is_required", "is_active", "order")
-
-    def get_readonly_fields(self, request: HttpRequest, obj: TopicField | None = None) -> tuple[str, ...]:
-        """Keep the queue and the type of an existing field: calls have values of it."""
-        return ("queue", "type") if obj else ()
+    fixed_fields = ("queue", "type")  # calls have values of it
+    has_delete_permission = never
 
 
 @admin.register(EvaluationCriterion)
-class EvaluationCriterionAdmin(Undeletable, Admin):
+class EvaluationCriterionAdmin(Admin):
     """Criteria by which the model evaluates calls."""
 
     list_display = ("name", "description", "queue", "is_active", "order")
@@ -79,3 +75,4 @@ class EvaluationCriterionAdmin(Undeletable, Admin):
     search_fields = ("name", "description")
     fields = ("name", "description", "queue", "is_active", "order")
     empty_for_all = "queue"
+    has_delete_permission = never

@@ -14,7 +14,7 @@ from django.core.exceptions import PermissionDenied
 from django.core.files.storage import default_storage
 from django.db.models import QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _now
@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
-from callcentre.admin import DeletableMixin, UncountedChangeList, actor_of, column, display
+from callcentre.admin import DeletableMixin, UncountedChangeList, actor_of, column, display, needs
 from callcentre.admin.scope import scope_of
 from callcentre.core.audit import AuditAction, record_once
 from callcentre.core.times import spell_length
@@ -122,6 +122,7 @@ class TranscriptionAdmin(CallPartsAdmin):
     list_filter = (("status", ChoicesDropdownFilter),)
     list_before_template = "admin/telephony/minutes.html"
     actions = ("transcribe_again",)
+    has_transcribe_permission = needs("telephony.change_transcription")
     fields = ("call_link", "created_at", "finished_at", "attempt_count", "requested_by")
     readonly_fields = fields
     change_form_outer_before_template = "telephony/_recordings.html"
@@ -136,9 +137,6 @@ class TranscriptionAdmin(CallPartsAdmin):
     def sentiment_shown(self, transcription: Transcription) -> str:
         sentiment = (transcription.sentiment or {}).get("sentiment", "")
         return str(SENTIMENTS[sentiment][1]) if sentiment in SENTIMENTS else "–"
-
-    def has_transcribe_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("telephony.change_transcription")
 
     @admin.action(description=_("Transcribe again"), permissions=["transcribe"])
     def transcribe_again(self, request: HttpRequest, queryset: QuerySet[Transcription]) -> None:
@@ -188,6 +186,7 @@ class RecordingAdmin(DeletableMixin, CallPartsAdmin):
     list_filter = (("state", ChoicesDropdownFilter),)
     date_column = "started_at"
     actions = ("fetch_again",)
+    has_fetch_permission = needs("telephony.change_recording")
     fields = ("call_link", "player", "started_at", "state", "length", "size", "ready_at", "attempt_count", "error")
     readonly_fields = fields
 
@@ -198,9 +197,6 @@ class RecordingAdmin(DeletableMixin, CallPartsAdmin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
         return RecordingChangeList
-
-    def has_fetch_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("telephony.change_recording")
 
     @admin.action(description=_("Fetch again"), permissions=["fetch"])
     def fetch_again(self, request: HttpRequest, queryset: QuerySet[Recording]) -> None:
@@ -216,8 +212,7 @@ class RecordingAdmin(DeletableMixin, CallPartsAdmin):
         return format_html('<audio controls preload="none" src="{}"></audio>', address)
 
     def get_urls(self) -> Any:
-        view = self.admin_site.admin_view(self.audio)
-        return [path("<int:pk>/audio", view, name="telephony_recording_audio"), *super().get_urls()]
+        return [self.url_to("<int:pk>/audio", self.audio, "audio"), *super().get_urls()]
 
     def audio(self, request: HttpRequest, pk: int) -> HttpResponseBase:
         if not self.has_view_permission(request):

@@ -10,14 +10,14 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import audited
-from callcentre.core.changes import TimestampedModel
+from callcentre.core.changes import NamedModel, TimestampedModel
 from callcentre.core.errors import ErrorCode
 from callcentre.core.scope import Lookups
 from callcentre.models import User
 
 
 @audited()
-class AgentGroup(TimestampedModel):
+class AgentGroup(NamedModel):
     """Agents who are planned and reported together; an agent is in one group or in none."""
 
     scope_lookups: ClassVar[Lookups] = {"scope_agent_groups": "id"}
@@ -28,9 +28,6 @@ class AgentGroup(TimestampedModel):
         verbose_name = _("agent group")
         verbose_name_plural = _("agent groups")
         ordering = ["name", "id"]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class AgentQuerySet(models.QuerySet["Agent"]):

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
-from callcentre.core.changes import TimestampedModel
+from callcentre.core.changes import NamedModel
 from callcentre.core.scope import Lookups
 from telephony.models.agent import Agent
 
@@ -29,7 +29,7 @@ class PauseQuerySet(models.QuerySet["Pause"]):
 
 
 @audited()
-class Pause(TimestampedModel):
+class Pause(NamedModel):
     """A reason for which an agent takes no calls. An unused one is made inactive, because the ledger names it.
 
     The automatic one is that of agents whose desk is silent. It is always inactive, so that no person can choose it.
@@ -51,9 +51,6 @@ class Pause(TimestampedModel):
                 fields=["is_automatic"], condition=models.Q(is_automatic=True), name="pause_one_automatic"
             )
         ]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 REASON_LENGTH = 200

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
-from callcentre.core.changes import TimestampedModel
+from callcentre.core.changes import NamedModel
 from callcentre.core.file_removals import FileRemoval
 from callcentre.core.scope import Lookups
 from telephony.models.connection import Connection
@@ -18,7 +18,7 @@ from telephony.models.queue import LANGUAGE, NUMBER, Queue
 
 
 @audited()
-class Menu(TimestampedModel):
+class Menu(NamedModel):
     """A menu that callers of its number, or of an entry of another menu, hear first.
 
     It ends for each caller: by a key that leads out of it, or after the tries. An unused menu is made inactive.
@@ -74,9 +74,6 @@ class Menu(TimestampedModel):
                 violation_error_message=_("A menu ends in a queue or at a number, not both."),
             ),
         ]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 @audited(part_of="menu")

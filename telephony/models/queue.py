@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
-from callcentre.core.changes import TimestampedModel
+from callcentre.core.changes import NamedModel
 from callcentre.core.opening_hours import WeeklyHours
 from callcentre.core.scope import Lookups
 from telephony.models.agent import Agent
@@ -25,7 +25,7 @@ class QueueQuerySet(models.QuerySet["Queue"]):
 
 
 @audited()
-class Queue(TimestampedModel):
+class Queue(NamedModel):
     """A queue of callers who wait for an agent. A call to its number enters it; the longest wait is served first.
 
     An unused queue is made inactive, never deleted, because connections refer to it. Its ids and those of ticket queues
@@ -178,9 +178,6 @@ class Queue(TimestampedModel):
                 violation_error_message=_("A queue does not overflow to itself."),
             ),
         ]
-
-    def __str__(self) -> str:
-        return self.name
 
     def is_open(self, at: datetime) -> bool:
         """Return whether the queue takes calls: it is active and within its opening hours, if it has any."""

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
-from callcentre.core.changes import TimestampedModel
+from callcentre.core.changes import NamedModel
 from callcentre.core.scope import Lookups
 from telephony.models.queue import Queue
 
@@ -60,7 +60,7 @@ class ScreenPop(models.Model):
 
 
 @audited()
-class TransferShortcut(TimestampedModel):
+class TransferShortcut(NamedModel):
     """A frequent target of transfers: a queue or a number, with an icon."""
 
     scope_lookups: ClassVar[Lookups] = {"scope_call_queues": "queue_id"}
@@ -85,9 +85,6 @@ class TransferShortcut(TimestampedModel):
                 violation_error_message=_("A shortcut leads to a queue or to a number: give one of them."),
             )
         ]
-
-    def __str__(self) -> str:
-        return self.name
 
     @property
     def icon_base64(self) -> str:

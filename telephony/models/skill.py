@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.audit import audited
-from callcentre.core.changes import TimestampedModel
+from callcentre.core.changes import NamedModel, TimestampedModel
 from callcentre.core.scope import Lookups
 from telephony.models.agent import Agent
 from telephony.models.queue import Queue
@@ -33,7 +33,7 @@ IS_ABLE = "COALESCE(held.skills, 0) = COALESCE(required.skills, 0)"
 
 
 @audited()
-class Skill(TimestampedModel):
+class Skill(NamedModel):
     """Something that some agents can do, for example a language or a product."""
 
     name = models.CharField(_("name"), max_length=100, unique=True)
@@ -42,9 +42,6 @@ class Skill(TimestampedModel):
         verbose_name = _("skill")
         verbose_name_plural = _("skills")
         ordering = ["name", "id"]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 @audited(part_of="agent")

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
-from callcentre.core.changes import TimestampedModel
+from callcentre.core.changes import NamedModel, TimestampedModel
 from callcentre.core.errors import ErrorCode
 from callcentre.core.parsing import Reject, parse_boolean, parse_date, parse_text
 from callcentre.core.scope import Lookups
@@ -34,7 +34,7 @@ class GivenValue:
 
 
 @audited()
-class TopicGroup(TimestampedModel):
+class TopicGroup(NamedModel):
     """Topics of a queue that are shown together. An unused group is made inactive, because calls refer to it."""
 
     scope_lookups: ClassVar[Lookups] = {"scope_call_queues": "queue_id"}
@@ -56,9 +56,6 @@ class TopicGroup(TimestampedModel):
             )
         ]
 
-    def __str__(self) -> str:
-        return self.name
-
 
 class TopicQuerySet(models.QuerySet["Topic"]):
     def active(self) -> "TopicQuerySet":
@@ -67,7 +64,7 @@ class TopicQuerySet(models.QuerySet["Topic"]):
 
 
 @audited(part_of="group")
-class Topic(TimestampedModel):
+class Topic(NamedModel):
     """A subject of calls. An unused topic is made inactive, never deleted, because calls refer to it."""
 
     scope_lookups: ClassVar[Lookups] = {"scope_call_queues": "group__queue_id"}
@@ -94,9 +91,6 @@ class Topic(TimestampedModel):
             )
         ]
 
-    def __str__(self) -> str:
-        return self.name
-
 
 class TopicFieldQuerySet(models.QuerySet["TopicField"]):
     def active(self) -> "TopicFieldQuerySet":
@@ -104,7 +98,7 @@ class TopicFieldQuerySet(models.QuerySet["TopicField"]):
 
 
 @audited()
-class TopicField(TimestampedModel):
+class TopicField(NamedModel):
     """A field that agents fill in for calls of this queue. The values of every type are stored as text."""
 
     scope_lookups: ClassVar[Lookups] = {"scope_call_queues": "queue_id"}
@@ -136,9 +130,6 @@ class TopicField(TimestampedModel):
                 violation_error_message=_("The queue already has a field of this name."),
             )
         ]
-
-    def __str__(self) -> str:
-        return self.name
 
     def delete(self, *args: Any, **kwargs: Any) -> Any:
         """Refuse: calls have values of the field."""

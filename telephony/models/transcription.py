@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
-from callcentre.core.changes import TimestampedModel
+from callcentre.core.changes import NamedModel
 from callcentre.core.due_work import DIED, DueQuerySet, DueWork, Retries
 from callcentre.core.scope import Lookups
 from telephony.models.connection import SCOPE_OF_PART, Connection
@@ -24,7 +24,7 @@ def is_configured() -> bool:
 
 
 @audited()
-class EvaluationCriterion(TimestampedModel):
+class EvaluationCriterion(NamedModel):
     """A criterion of a good call, as the agent's greeting. The model reads the description and answers yes or no."""
 
     scope_lookups: ClassVar[Lookups] = {"scope_call_queues": "queue_id"}
@@ -51,9 +51,6 @@ class EvaluationCriterion(TimestampedModel):
         verbose_name = _("evaluation criterion")
         verbose_name_plural = _("evaluation criteria")
         ordering = ["order", "id"]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class Transcription(DueWork):

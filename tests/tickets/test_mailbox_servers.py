@@ -14,7 +14,7 @@ from tickets import tasks
 from tickets.mail import connection_reasons, mailbox_connection
 from tickets.mail.mailbox_poll import poll
 from tickets.models import MailboxTest, TicketQueue
-from tickets.verbs.mailbox_tests import request_mailbox_test
+from tickets.verbs.mailboxes import request_mailbox_test
 
 pytestmark = pytest.mark.usefixtures("committed_db")
 
@@ -186,7 +186,7 @@ def test_a_repeated_task_makes_one_test(box):
 
 def test_a_second_request_starts_no_second_test_and_the_sweep_finds_one_whose_task_was_lost(monkeypatch):
     enqueued: list[Any] = []
-    for module in ("tickets.verbs.mailbox_tests", "tickets.tasks"):
+    for module in ("tickets.verbs.mailboxes", "tickets.tasks"):
         monkeypatch.setattr(f"{module}.enqueue", lambda *call: enqueued.append(call))
     queue = TicketQueueFactory()
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from callcentre.core.errors import Conflict, Invalid
+from callcentre.core.errors import Conflict
 from tests.conftest import ACTOR
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import TicketFactory
@@ -253,18 +253,6 @@ def test_a_sent_message_is_not_sent_again_unless_it_bounced(server):
     assert TicketChange.objects.filter(action="bounce").count() == 1
     resend(row, ACTOR)
     assert (row.condition, row.bounced_at) == ("queued", None)
-
-
-def test_a_person_sends_a_mail_to_a_corrected_address(server):
-    server.rcpt_answers["jan@client.example"] = "550 No such user"
-    row = sent(a_reply())
-    with pytest.raises(Invalid):
-        resend(row, ACTOR, ["no address"])
-
-    resend(row, ACTOR, ["jan@new.example"])
-
-    assert outcome(sent(row)) == ("sent", False, "")
-    assert server.received[-1].rcpt_tos == ["jan@new.example"]
 
 
 # Valid addresses that Python's libraries do not expect

@@ -114,19 +114,6 @@ def test_a_person_sends_it_again_to_refused_recipients(server):
         resend(row, ACTOR)
 
 
-def test_a_corrected_address_replaces_a_refused_one_and_is_none_that_accepted_the_mail(server):
-    server.rcpt_answers["jan@client.example"] = GONE
-    row = sent(a_reply())
-
-    with pytest.raises(Conflict):
-        resend(row, ACTOR, ["eva@client.example"])
-    resend(row, ACTOR, ["jan@new.example"])
-    sent(row)
-
-    assert envelopes(server) == [ALL[1:], ["jan@new.example"]]
-    assert (row.recipients, row.condition) == (["jan@new.example"], "sent")
-
-
 @pytest.mark.parametrize("answer", ["451 Not now", "552 Too large"])
 def test_a_later_refusal_does_not_concern_accepted_recipients(server, answer):
     server.rcpt_answers["eva@client.example"] = BUSY

@@ -54,22 +54,20 @@ def _choice(label: Any, choices: Any) -> forms.Field:
     return forms.ChoiceField(label=capfirst(label), required=False, choices=choices, widget=UnfoldAdminSelectWidget())
 
 
+def _words(label: Any) -> forms.Field:
+    return forms.CharField(
+        label=label, required=False, widget=UnfoldAdminTextInputWidget(), help_text=_("Commas between them.")
+    )
+
+
 def _operator_field(fact: Fact, *, may_change: bool) -> forms.Field:
     operators = [each for each in fact.operators if may_change or each is not Operator.BECAME]
-    choices = [("", "–"), *((each.value, OPERATORS[each]) for each in operators)]
-    return forms.ChoiceField(
-        label=capfirst(fact.label), required=False, choices=choices, widget=UnfoldAdminSelectWidget()
-    )
+    return _choice(fact.label, [("", "–"), *((each.value, OPERATORS[each]) for each in operators)])
 
 
 def _values_field(fact: Fact) -> forms.Field:
     if fact.choices is None:
-        return forms.CharField(
-            label=_("Words"),
-            required=False,
-            widget=UnfoldAdminTextInputWidget(),
-            help_text=_("Commas between them."),
-        )
+        return _words(_("Words"))
     widget = UnfoldAdminSelect2MultipleWidget()
     return forms.MultipleChoiceField(label=_("Values"), required=False, choices=fact.choices, widget=widget)
 
@@ -78,17 +76,9 @@ def _action_field(action: Action, *, has_agent: bool) -> forms.Field:
     if action.choices is not None:
         # No agent uses a rule.
         offered = [choice for choice in action.choices() if has_agent or choice[0] != MYSELF]
-        choices = [("", "–"), *offered]
-        return forms.ChoiceField(
-            label=capfirst(action.label), required=False, choices=choices, widget=UnfoldAdminSelectWidget()
-        )
+        return _choice(action.label, [("", "–"), *offered])
     if action.takes_many:
-        return forms.CharField(
-            label=capfirst(action.label),
-            required=False,
-            widget=UnfoldAdminTextInputWidget(),
-            help_text=_("Commas between them."),
-        )
+        return _words(capfirst(action.label))
     widget = UnfoldAdminTextareaWidget(attrs={"rows": 3})
     return forms.CharField(label=capfirst(action.label), required=False, max_length=10_000, widget=widget)
 

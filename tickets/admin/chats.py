@@ -1,13 +1,13 @@
 """The list of chats, and the actions that start, assign and close them."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django import forms
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
@@ -24,7 +24,7 @@ from callcentre.admin import (
     display,
     page_action,
 )
-from callcentre.admin.base import MAX_SELECTED, REFUSALS
+from callcentre.admin.base import MAX_SELECTED
 from callcentre.admin.lists import ConditionFilter
 from callcentre.admin.periods import within
 from callcentre.admin.scope import (
@@ -129,7 +129,7 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
         ("agent", AutocompleteSelectFilter),
         Counted,
     )
-    list_select_related = ("queue", "agent")
+    joined = ("queue", "agent")
     search_fields = ("client_email",)
     search_help_text = _("Name or e-mail of the client, words of messages, or the id of a chat")
     actions = ("close_selected",)
@@ -143,9 +143,6 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
 
     class Media:
         js = ("tickets/canned.js", "tickets/chat.js")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Chat]:
-        return super().get_queryset(request).select_related("queue", "agent")
 
     def found(self, request: HttpRequest, rows: QuerySet[Chat], text: str) -> QuerySet[Chat]:
         try:
@@ -182,31 +179,21 @@ class ChatAdmin(ChatPageMixin, DeletableMixin, UncountedMixin, Admin):
         actions = super().get_actions_detail(request, object_id)
         return [one for one in actions if not one.action_name.endswith("_answer")]
 
-    def _done(self, request: HttpRequest, chat: Chat, verb: Any) -> HttpResponse:
-        try:
-            verb()
-        except REFUSALS as error:
-            self.say_refused(request, error)
-        return redirect(self.url_of("change", chat.pk))
-
     @page_action(description=_("Give to an agent"), url_path="assign", icon="person_add", permissions=["change"])
     def assign(self, request: HttpRequest, object_id: str) -> HttpResponse:
         chat, form = self.row_or_404(request, object_id), AgentForm(request.POST or None)
         offer_within(scope_of(request), form.fields)
-        if request.method == "POST" and form.is_valid():
-            login = form.cleaned_data["agent"].login
-            return self._done(request, chat, lambda: assign_chat(chat, actor_of(request), agent_login=login))
+        if form.is_valid():
+            verb = partial(assign_chat, chat, actor_of(request), agent_login=form.cleaned_data["agent"].login)
+            return self.ask_and_do(request, chat, verb, title=_now("Give to an agent"), intro="")
         return self.action_page(request, title=_now("Give to an agent"), submit=_now("Give"), form=form, obj=chat)
 
     @page_action(description=_("Close the chat"), url_path="close", icon="done_all", permissions=["change"])
     def close(self, request: HttpRequest, object_id: str) -> HttpResponse:
         chat = self.row_or_404(request, object_id)
-        if request.method == "POST":
-            return self._done(request, chat, lambda: close_chat(chat, actor_of(request)))
         intro = _now("Customer and agents can write no more messages in it. There is no way back.")
-        return self.action_page(
-            request, title=_now("Close the chat"), submit=_now("Close the chat"), obj=chat, intro=intro
-        )
+        verb = partial(close_chat, chat, actor_of(request))
+        return self.ask_and_do(request, chat, verb, title=_now("Close the chat"), intro=intro)
 
     @admin.action(description=_("Close"), permissions=["change"])
     @confirm_first(

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
-from django.http import HttpRequest
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
@@ -68,16 +66,13 @@ class CustomerChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
 
     list_display = ("at", "customer", "what", "who", "details")
     list_display_links = ("at",)
-    list_select_related = ("customer",)
+    joined = ("customer",)
     fields = ("at", "customer", "what", "who", "details")
     action_labels = ACTIONS
 
     def complete_rows(self, rows: Sequence[Any]) -> None:
         for entry, changes in zip(rows, changes_of([*rows]), strict=True):
             entry.in_words = changes
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[CustomerChange]:
-        return super().get_queryset(request).select_related("customer")
 
     def changes_of(self, change: Any) -> Changes:
         if not hasattr(change, "in_words"):

@@ -1,17 +1,16 @@
 """The list of messages on their way out, and the action that sends one again."""
 
+from functools import partial
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.urls import reverse
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, column, cut, display, link, needs, page_action
+from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, column, cut, display, link_to, needs, page_action
 from callcentre.admin.base import MAX_SELECTED
 from callcentre.admin.lists import ConditionFilter
 from callcentre.core.integers import integer_of
@@ -44,7 +43,7 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
     )
     list_filter = (StateFilter,)
     date_column = "queued_at"
-    list_select_related = ("message__ticket",)
+    joined = ("message__ticket",)
     search_fields = ("header_id",)
     search_help_text = _("Number of a ticket, or a Message-ID")
     actions = ("resend_selected",)
@@ -56,24 +55,17 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
         (_("Dates"), {"fields": (("queued_at", "next_attempt_at"), ("sent_at", "bounced_at"))}),
     )
 
+    ticket = column(lambda dispatch: link_to(dispatch.message.ticket), description=_("ticket"))
     error_shown = column(lambda dispatch: cut(dispatch.error), description=_("error"))
     copies_shown = column(lambda dispatch: ", ".join(dispatch.copies) or "–", description=_("Cc"))
     condition_now = column(lambda dispatch: dispatch.condition, description=_("state"))
     message_id_shown = column(lambda dispatch: dispatch.header_id or "–", description="Message-ID")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Dispatch]:
-        return super().get_queryset(request).select_related("message__ticket")
 
     def found(self, request: HttpRequest, rows: QuerySet[Dispatch], text: str) -> QuerySet[Dispatch]:
         term = text.strip(" <>#")
         if (ticket_id := integer_of(term)) is not None:
             return rows.filter(message__ticket=ticket_id)
         return rows.filter(header_id=term).exclude(header_id="")
-
-    @display(description=_("ticket"))
-    def ticket(self, dispatch: Dispatch) -> str:
-        ticket = dispatch.message.ticket
-        return link(reverse("admin:tickets_ticket_change", args=[ticket.pk]), ticket)
 
     @display(description=_("to"))
     def to(self, dispatch: Dispatch) -> str:
@@ -119,9 +111,6 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
     @page_action(description=_("Send again"), url_path="resend", icon="replay", permissions=["resend"])
     def resend(self, request: HttpRequest, object_id: str) -> HttpResponse:
         dispatch = self.row_or_404(request, object_id, "resend")
-        if request.method == "POST":
-            self._resend(request, [dispatch])
-            return redirect(self.url_of("change", dispatch.pk))
         intro = _now("At once, with all attempts before it.")
         if dispatch.accepted:
             # The next attempt includes the refused recipients.
@@ -129,4 +118,5 @@ class DispatchAdmin(UncountedMixin, ReadOnlyAdmin):
             intro = _now("Only to those who have not got it: %(who)s.") % {"who": ", ".join(dispatch.addressees)}
         if dispatch.is_unknown:
             intro = _now("It is not known whether it arrived: the customer may get it twice.")
-        return self.action_page(request, title=_now("Send again"), submit=_now("Send again"), obj=dispatch, intro=intro)
+        verb = partial(self._resend, request, [dispatch])
+        return self.ask_and_do(request, dispatch, verb, title=_now("Send again"), intro=intro)

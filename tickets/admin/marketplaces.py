@@ -12,6 +12,7 @@ from unfold.widgets import UnfoldAdminURLInputWidget
 from callcentre.admin import actor_of, page_action
 from callcentre.admin.secrets import OwnPasswordForm, password_inputs
 from callcentre.core.audit import AuditAction, record
+from callcentre.core.changes import store_edit
 from tickets.admin.password_form import PasswordForm, StoredPassword
 from tickets.models import Marketplace
 from tickets.models.ticket import MARKETPLACES
@@ -61,7 +62,7 @@ class MarketplaceAdmin(TargetAdmin):
         form = OwnPasswordForm.of(request)(request.POST if request.method == "POST" else None)
         if form.is_valid():
             record(actor_of(request), AuditAction.SHOW_SECRET, marketplace)
-            return self._secret_page(request, marketplace)
+            return self.show_to_copy(request, marketplace, marketplace.secret)
         intro = _now("The receiver checks signatures with it.")
         return self.action_page(
             request, title=_now("Show the secret"), submit=_now("Show it"), form=form, obj=marketplace, intro=intro
@@ -72,18 +73,13 @@ class MarketplaceAdmin(TargetAdmin):
         marketplace = self.row_or_404(request, object_id)
         form = OwnPasswordForm.of(request)(request.POST if request.method == "POST" else None)
         if form.is_valid():
-            marketplace.secret = new_secret()
-            marketplace.save(update_fields=["secret", "updated_at"])
+            store_edit(marketplace, secret=new_secret())
             self.log_change(request, marketplace, _now("New secret"))
-            return self._secret_page(request, marketplace)
+            return self.show_to_copy(request, marketplace, marketplace.secret)
         intro = _now("What is sent from now on is signed with it; the old one ends at once.")
         return self.action_page(
             request, title=_now("New secret"), submit=_now("Make a new secret"), form=form, obj=marketplace, intro=intro
         )
-
-    def _secret_page(self, request: HttpRequest, marketplace: Marketplace) -> HttpResponse:
-        intro = _now("Put it where the receiver keeps it. A person who has it can send events that look like ours.")
-        return self.secret_page(request, marketplace, marketplace.secret, title=_now("The secret"), intro=intro)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if not change:

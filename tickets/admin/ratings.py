@@ -1,12 +1,10 @@
 from collections.abc import Sequence
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
-from django.http import HttpRequest
-from django.urls import reverse
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import PeriodFilter, ReadOnlyAdmin, UncountedMixin, column, display, link
+from callcentre.admin import PeriodFilter, ReadOnlyAdmin, UncountedMixin, column, link_to
 from callcentre.admin.lists import ConditionFilter
 from callcentre.admin.periods import within
 from callcentre.core.counted import Spans
@@ -39,16 +37,9 @@ class RatingAdmin(UncountedMixin, ReadOnlyAdmin):
     list_display_links = ("given_at",)
     list_filter = (ValueFilter, Counted)
     date_column = "given_at"
+    joined = ("message__ticket", "message__agent")
     fields = ("rating", "ticket", "agent", "given_at")
 
     rating = column(lambda rating: stars(rating.value), description=_("rating"))
+    ticket = column(lambda rating: link_to(rating.message.ticket), description=_("ticket"))
     agent = column(lambda rating: str(rating.message.agent or "–"), description=_("agent"))
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Rating]:
-        related = ("message__ticket", "message__agent")
-        return super().get_queryset(request).select_related(*related)
-
-    @display(description=_("ticket"))
-    def ticket(self, rating: Rating) -> str:
-        ticket = rating.message.ticket
-        return link(reverse("admin:tickets_ticket_change", args=[ticket.pk]), ticket)

@@ -1,5 +1,7 @@
 """The list of received mail, and the actions that retry or discard mail in quarantine."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -13,7 +15,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext, pgettext_lazy
+from django.utils.translation import ngettext, ngettext_lazy, pgettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from callcentre.admin import (
@@ -167,40 +169,39 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
 
     def restore(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Make a message of a mail that was kept apart."""
-        mail = self._posted(request, pk)
-        self._restore(request, [mail])
-        return redirect(self.url_of("change", mail.pk))
+        return self._click(request, pk, self._restore)
 
     def block(self, request: HttpRequest, pk: int) -> HttpResponse:
-        mail = self._posted(request, pk)
-        self._block(request, [mail])
-        return redirect(self.url_of("change", mail.pk))
+        return self._click(request, pk, self._block)
 
-    def _posted(self, request: HttpRequest, pk: int) -> ReceivedMail:
+    def _click(self, request: HttpRequest, pk: int, apply: Callable[[HttpRequest, Any], None]) -> HttpResponse:
         if request.method != "POST":
             raise Http404
-        mail: ReceivedMail = self.row_or_404(request, str(pk), "decide")
-        return mail
+        mail = self.row_or_404(request, str(pk), "decide")
+        apply(request, [mail])
+        return redirect(self.url_of("change", mail.pk))
+
+    def _apply(self, request: HttpRequest, mails: Any, verb: Callable[..., object], said: Any) -> None:
+        """Apply a verb to each mail, and say to how many."""
+        actor = actor_of(request)
+        if count := self.apply_to_each(request, mails, lambda mail: verb(mail, actor)):
+            self.say_done(request, said, count)
 
     def _restore(self, request: HttpRequest, mails: Any) -> None:
-        actor = actor_of(request)
-        count = self.apply_to_each(request, mails, lambda mail: retry_mail(mail, actor))
-        sentence = ngettext(
+        said = ngettext_lazy(
             "%(count)s mail is restored: its ticket is there in a moment.",
             "%(count)s mails are restored: their tickets are there in a moment.",
-            count,
+            "count",
         )
-        self._say(request, sentence, count)
+        self._apply(request, mails, retry_mail, said)
 
     def _block(self, request: HttpRequest, mails: Any) -> None:
-        actor = actor_of(request)
-        count = self.apply_to_each(request, mails, lambda mail: block_sender(mail.sender, actor) and None)
-        sentence = ngettext(
+        said = ngettext_lazy(
             "%(count)s sender is blocked: further mail is kept apart as spam.",
             "%(count)s senders are blocked: further mail is kept apart as spam.",
-            count,
+            "count",
         )
-        self._say(request, sentence, count)
+        self._apply(request, mails, lambda mail, actor: bool(block_sender(mail.sender, actor)), said)
 
     @admin.action(description=_("This is no spam"), permissions=["decide"])
     def restore_selected(self, request: HttpRequest, mails: QuerySet[ReceivedMail]) -> None:
@@ -217,33 +218,24 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
         is_open = mail is not None and mail.outcome == Outcome.QUARANTINED
         return super().get_actions_detail(request, object_id) if is_open else []
 
-    def _say(self, request: HttpRequest, sentence: str, count: int) -> None:
-        if count:
-            self.say_done(request, sentence, count)
-
     def _retry(self, request: HttpRequest, mails: Any) -> None:
-        actor = actor_of(request)
-        count = self.apply_to_each(request, mails, lambda mail: retry_mail(mail, actor))
-        sentence = ngettext(
+        said = ngettext_lazy(
             "%(count)s mail is tried again: what comes of it is seen here in a moment.",
             "%(count)s mails are tried again: what comes of them is seen here in a moment.",
-            count,
+            "count",
         )
-        self._say(request, sentence, count)
+        self._apply(request, mails, retry_mail, said)
 
     def _discard(self, request: HttpRequest, mails: Any, reason: str) -> None:
-        actor = actor_of(request)
-        count = self.apply_to_each(request, mails, lambda mail: discard_mail(mail, actor, reason))
-        self._say(request, ngettext("%(count)s mail discarded.", "%(count)s mails discarded.", count), count)
+        said = ngettext_lazy("%(count)s mail discarded.", "%(count)s mails discarded.", "count")
+        self._apply(request, mails, partial(discard_mail, reason=reason), said)
 
     @page_action(description=_("Try again"), url_path="retry", icon="replay", permissions=["decide"])
     def retry(self, request: HttpRequest, object_id: str) -> HttpResponse:
         mail = self.row_or_404(request, object_id, "decide")
-        if request.method == "POST":
-            self._retry(request, [mail])
-            return redirect(self.url_of("change", mail.pk))
         intro = _now("The mail is read once more, as if it had just come.")
-        return self.action_page(request, title=_now("Try again"), submit=_now("Try again"), obj=mail, intro=intro)
+        verb = partial(self._retry, request, [mail])
+        return self.ask_and_do(request, mail, verb, title=_now("Try again"), intro=intro)
 
     @page_action(description=_("Discard"), url_path="discard", icon="block", permissions=["decide"])
     def discard(self, request: HttpRequest, object_id: str) -> HttpResponse:

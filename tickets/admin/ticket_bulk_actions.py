@@ -105,29 +105,21 @@ class TagsForm(EditForm):
         return {"tags": list(dict.fromkeys([*kept, *tags_of(self.cleaned_data["added"])]))}
 
 
-@admin.action(description=_("Assign to an agent"), permissions=["change"])
-def assign_selected(model_admin: Admin, request: HttpRequest, tickets: QuerySet[Ticket]) -> Any:
-    return _edit(model_admin, request, tickets, AssignForm, _now("Assign to an agent"))
+def _action(name: str, form_type: type[EditForm], title: Any) -> Any:
+    """Return the action of this name that asks by a form, and changes each ticket by it."""
+
+    def action(model_admin: Admin, request: HttpRequest, tickets: QuerySet[Ticket]) -> Any:
+        return _edit(model_admin, request, tickets, form_type, str(title))
+
+    action.__name__ = name
+    return admin.action(action, description=title, permissions=["change"])
 
 
-@admin.action(description=_("Set the status"), permissions=["change"])
-def set_status(model_admin: Admin, request: HttpRequest, tickets: QuerySet[Ticket]) -> Any:
-    return _edit(model_admin, request, tickets, StatusForm, _now("Set the status"))
-
-
-@admin.action(description=_("Move to another queue"), permissions=["change"])
-def move_to_queue(model_admin: Admin, request: HttpRequest, tickets: QuerySet[Ticket]) -> Any:
-    return _edit(model_admin, request, tickets, QueueForm, _now("Move to another queue"))
-
-
-@admin.action(description=_("Change tags"), permissions=["change"])
-def change_tags(model_admin: Admin, request: HttpRequest, tickets: QuerySet[Ticket]) -> Any:
-    return _edit(model_admin, request, tickets, TagsForm, _now("Change tags"))
-
-
-@admin.action(description=_("Use a macro"), permissions=["change"])
-def use_macro_on_selected(model_admin: Admin, request: HttpRequest, tickets: QuerySet[Ticket]) -> Any:
-    return _edit(model_admin, request, tickets, MacroForm, _now("Use a macro"))
+assign_selected = _action("assign_selected", AssignForm, _("Assign to an agent"))
+set_status = _action("set_status", StatusForm, _("Set the status"))
+move_to_queue = _action("move_to_queue", QueueForm, _("Move to another queue"))
+change_tags = _action("change_tags", TagsForm, _("Change tags"))
+use_macro_on_selected = _action("use_macro_on_selected", MacroForm, _("Use a macro"))
 
 
 @admin.action(description=_("Merge into the oldest of them"), permissions=["change"])

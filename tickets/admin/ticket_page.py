@@ -24,8 +24,7 @@ from telephony.models import Agent
 from tickets.addresses import is_address
 from tickets.admin import ticket_page_presence as presence
 from tickets.admin.canned_replies import canned_replies_for
-from tickets.admin.ticket_page_composer import ChangedMeanwhile, seen_now, write
-from tickets.admin.ticket_page_drafts import draft_of, forget
+from tickets.admin.ticket_page_composer import ChangedMeanwhile, draft_of, forget_draft, seen_now, write
 from tickets.admin.ticket_page_files import KeptFiles, keep_files
 from tickets.admin.ticket_page_forms import ANSWER, COMMENT, REPLY, ComposerForm, PropertiesForm, statuses_for
 from tickets.admin.ticket_page_sidebar import (
@@ -269,7 +268,7 @@ class TicketPage:
                 else:
                     sentence = _now("This was sent already: it was not sent twice.")
                     self.admin.message_user(request, sentence, messages.INFO)
-                forget(self.ticket, user_of(request))
+                forget_draft(self.ticket, user_of(request))
                 return self._redirect(done="write")
             except ChangedMeanwhile:
                 self.ticket = self.admin.row_or_404(request, str(self.ticket.pk), "view_or_change")

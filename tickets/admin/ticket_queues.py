@@ -26,7 +26,7 @@ from tickets.mail import oauth
 from tickets.models import MailboxGrant, MailboxTest, MailLogin, TicketQueue
 from tickets.placeholders import has_placeholder
 from tickets.reasons import translated
-from tickets.verbs.mailbox_tests import request_mailbox_test
+from tickets.verbs.mailboxes import request_mailbox_test
 
 # The columns of a server, after the name of its protocol.
 SERVER = ("host", "port", "uses_tls", "allows_plain")

@@ -51,8 +51,7 @@ from tickets.admin.own_tickets import next_view, take_next_view
 from tickets.admin.report_filter import Counted
 from tickets.admin.ticket_bulk_actions import ACTIONS, assign_selected
 from tickets.admin.ticket_page import ICONS, TicketPage
-from tickets.admin.ticket_page_composer import mentions_view
-from tickets.admin.ticket_page_drafts import draft_view
+from tickets.admin.ticket_page_composer import draft_view, mentions_view
 from tickets.admin.ticket_page_files import file_view
 from tickets.admin.ticket_page_forms import AgentField, tags_of
 from tickets.admin.ticket_page_presence import presence_view

@@ -246,64 +246,38 @@ def _flag(request: Request, name: str, faults: list[Fault]) -> bool:
         return False
 
 
-class TicketStatusViewSet(ApiViewSet):
-    """The statuses of tickets."""
+class TicketWordsViewSet(ApiViewSet):
+    """The lists of words by which tickets are sorted, and the macros."""
 
     area = "tickets"
 
     @operation("list_ticket_statuses", "List the statuses of tickets", answer=array(STATUS))
-    def list(self, request: Request) -> Response:
+    def statuses(self, request: Request) -> Response:
         statuses = TicketStatus.objects.prefetch_related("substatuses")
         return Response(
             [STATUS.data(one, substatuses=[NAMED.data(each) for each in one.substatuses.all()]) for one in statuses]
         )
 
-
-class TicketCategoryViewSet(ApiViewSet):
-    """The categories of tickets."""
-
-    area = "tickets"
-
     @operation("list_ticket_categories", "List the categories of tickets", answer=array(NAMED))
-    def list(self, request: Request) -> Response:
-        return Response(list(TicketCategory.objects.filter(is_active=True).values("id", "name")))
-
-
-class MacroViewSet(ApiViewSet):
-    """The macros of tickets."""
-
-    area = "tickets"
+    def categories(self, request: Request) -> Response:
+        return _active(TicketCategory)
 
     @operation("list_ticket_macros", "List the macros", answer=array(NAMED))
-    def list(self, request: Request) -> Response:
-        return Response(list(Macro.objects.filter(is_active=True).values("id", "name")))
-
-
-class TeamViewSet(ApiViewSet):
-    """The teams that work on tickets."""
-
-    area = "tickets"
+    def macros(self, request: Request) -> Response:
+        return _active(Macro)
 
     @operation("list_ticket_teams", "List the teams", answer=array(NAMED))
-    def list(self, request: Request) -> Response:
-        return Response(list(Team.objects.filter(is_active=True).values("id", "name")))
-
-
-class TicketTypeViewSet(ApiViewSet):
-    """The types of tickets."""
-
-    area = "tickets"
+    def teams(self, request: Request) -> Response:
+        return _active(Team)
 
     @operation("list_ticket_types", "List the types of tickets", answer=array(NAMED))
-    def list(self, request: Request) -> Response:
-        return Response(list(TicketType.objects.filter(is_active=True).values("id", "name")))
-
-
-class TicketQueueViewSet(ApiViewSet):
-    """The queues of tickets."""
-
-    area = "tickets"
+    def types(self, request: Request) -> Response:
+        return _active(TicketType)
 
     @operation("list_ticket_queues", "List the ticket queues", answer=array(NAMED))
-    def list(self, request: Request) -> Response:
-        return Response(list(TicketQueue.objects.active().values("id", "name")))
+    def queues(self, request: Request) -> Response:
+        return _active(TicketQueue)
+
+
+def _active(model: Any) -> Response:
+    return Response(list(model.objects.filter(is_active=True).values("id", "name")))

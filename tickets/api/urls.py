@@ -6,15 +6,7 @@ from tickets.api.chats import CHAT_ID, ChatViewSet
 from tickets.api.customers import CompanyViewSet, CustomerViewSet
 from tickets.api.files import FileViewSet, TemporaryFileViewSet
 from tickets.api.personal_data import PersonalDataViewSet
-from tickets.api.tickets import (
-    MacroViewSet,
-    TeamViewSet,
-    TicketCategoryViewSet,
-    TicketQueueViewSet,
-    TicketStatusViewSet,
-    TicketTypeViewSet,
-    TicketViewSet,
-)
+from tickets.api.tickets import TicketViewSet, TicketWordsViewSet
 
 path("customer_id", "id", "Id of the customer.", "77", ErrorCode.CUSTOMER_NOT_FOUND)
 path("chat_id", "id", "Id of the chat: a UUID.", CHAT_ID, ErrorCode.CHAT_NOT_FOUND)
@@ -43,12 +35,12 @@ urlpatterns = [
     route("chats/:chat_id/close", ChatViewSet, post="close"),
     route("temporary_files", TemporaryFileViewSet, post="create"),
     route("files/:token", FileViewSet, get="retrieve"),
-    route("ticket_statuses", TicketStatusViewSet, get="list"),
-    route("ticket_categories", TicketCategoryViewSet, get="list"),
-    route("ticket_teams", TeamViewSet, get="list"),
-    route("ticket_macros", MacroViewSet, get="list"),
-    route("ticket_types", TicketTypeViewSet, get="list"),
-    route("ticket_queues", TicketQueueViewSet, get="list"),
+    route("ticket_statuses", TicketWordsViewSet, get="statuses"),
+    route("ticket_categories", TicketWordsViewSet, get="categories"),
+    route("ticket_teams", TicketWordsViewSet, get="teams"),
+    route("ticket_macros", TicketWordsViewSet, get="macros"),
+    route("ticket_types", TicketWordsViewSet, get="types"),
+    route("ticket_queues", TicketWordsViewSet, get="queues"),
     route("personal_data/preview", PersonalDataViewSet, post="preview"),
     route("personal_data/exports", PersonalDataViewSet, post="export"),
     route("personal_data/exports/:export_id", PersonalDataViewSet, get="get_export"),

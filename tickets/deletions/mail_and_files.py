@@ -14,12 +14,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from callcentre.core.actor import Actor
-from callcentre.core.changes import change_columns
 from callcentre.core.deletions import Busy, Consequences, Deletion, Part, forget_log_entries
 from callcentre.core.file_removals import FileRemoval
 from tickets import events
-from tickets.models import Dispatch, Message, Rating, ReceivedMail, StoredFile, Ticket, TicketChange
-from tickets.verbs.ticket_row import lock_ticket
+from tickets.models import Dispatch, Message, Rating, ReceivedMail, StoredFile, Ticket
+from tickets.verbs.ticket_row import lock_ticket, log_ticket, save_ticket
 
 # The tables that belong to a message.
 PARTS = (("tickets.storedfile", StoredFile), ("tickets.rating", Rating), ("tickets.dispatch", Dispatch))
@@ -106,11 +105,8 @@ def delete_at_once(rows: QuerySet[Any]) -> int:
 def _report(actor: Actor, ticket_id: int, action: str, message_id: int) -> None:
     """Record the deletion in the history of the ticket, and tell receivers that the ticket has changed."""
     ticket = Ticket.objects.select_related("agent").get(pk=ticket_id)
-    ticket.updated_at = timezone.now()
-    ticket.save(update_fields=["updated_at"])
-    TicketChange.objects.create(
-        ticket=ticket, action=action, changes={"message": [message_id, None]}, **change_columns(actor)
-    )
+    save_ticket(ticket, {}, timezone.now())
+    log_ticket(ticket, actor, action, {"message": [message_id, None]})
     events.ticket_updated(ticket)
 
 

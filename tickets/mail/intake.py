@@ -30,13 +30,13 @@ from django.utils.translation import gettext_noop as _
 from callcentre.core.actor import Actor
 from callcentre.core.errors import Conflict, Invalid
 from tickets.file_storage import FOLDER, Stored, TooLong, store, write_through
-from tickets.mail.acknowledgements import acknowledge
 from tickets.mail.mime_parts import MOST_FILES, Attachment
 from tickets.mail.parsing import Mail, Unreadable, parse
 from tickets.mail.quotations import split_quotation
 from tickets.mail.ticket_match import current, screen, ticket_for
 from tickets.mail_ids import ticket_of
 from tickets.models import Dispatch, Message, ReceivedMail, StoredFile, Ticket, TicketQueue
+from tickets.verbs.automatic_mail import acknowledge
 from tickets.verbs.dispatches import record_bounce
 from tickets.verbs.messages import receive_message
 from tickets.verbs.tickets import open_ticket

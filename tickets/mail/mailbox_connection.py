@@ -21,7 +21,7 @@ from imap_tools.mailbox import BaseMailBox
 from tickets.mail import oauth
 from tickets.mail.connection_reasons import LONGEST_ANSWER, NO_STARTTLS, WRONG_PASSWORD, reason_of
 from tickets.models import MailboxTest, TicketQueue
-from tickets.verbs.mailbox_tests import begin_mailbox_test, end_mailbox_test
+from tickets.verbs.mailboxes import begin_mailbox_test, end_mailbox_test
 from webhooks.transport.sockets import open_socket
 from webhooks.transport.targets import are_allowed, are_within, parse_server
 

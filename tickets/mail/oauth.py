@@ -25,7 +25,7 @@ from joserfc.jwk import RSAKey
 
 from tickets.models import MailboxGrant, MailLogin, TicketQueue
 from tickets.models.mail_login import SERVERS
-from tickets.verbs.mailbox_grants import begin_grant, finish_grant, keep, waiting_grant
+from tickets.verbs.mailboxes import begin_grant, finish_grant, keep, waiting_grant
 
 TIMEOUT_SECONDS = 10
 # A token of which the provider does not say how long it is good.

@@ -8,8 +8,7 @@ from tickets.models.file import StoredFile
 from tickets.models.mail import AcknowledgedAddress, CannedReply, Marketplace
 from tickets.models.mail_login import MailLogin
 from tickets.models.mail_senders import BlockedSender, BouncedAddress
-from tickets.models.mailbox_grant import MailboxGrant
-from tickets.models.mailbox_test import MailboxTest
+from tickets.models.mailbox import MailboxGrant, MailboxTest
 from tickets.models.message import Message, Rating
 from tickets.models.notice import Notice, TicketFollower
 from tickets.models.received_mail import ReceivedMail

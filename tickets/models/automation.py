@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
-from callcentre.core.changes import TimestampedModel
+from callcentre.core.changes import NamedModel
 from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
 from callcentre.core.statements import Statement, rows_of
 from tickets.models.custom_field import CustomField
@@ -65,7 +65,7 @@ def check_minutes(row: models.Model, *names: str) -> None:
                 raise ValidationError({name: error.messages}) from error
 
 
-class Conditional(TimestampedModel):
+class Conditional(NamedModel):
     """The columns of what holds for the tickets that meet conditions."""
 
     scope_lookups: ClassVar[Lookups] = WITHOUT_SCOPE_ONLY
@@ -79,9 +79,6 @@ class Conditional(TimestampedModel):
     class Meta:
         abstract = True
         ordering = ["order", "id"]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class Automation(Conditional):

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
-from callcentre.core.changes import Change, TimestampedModel
+from callcentre.core.changes import Change, NamedModel, TimestampedModel
 from callcentre.core.search import Name
 from callcentre.core.statements import Statement
 from telephony.models import Agent
@@ -20,7 +20,7 @@ MOST_ALIKE = 100
 
 
 @audited()
-class Company(TimestampedModel):
+class Company(NamedModel):
     """An organisation that customers belong to."""
 
     name = models.CharField(_("name"), max_length=200)
@@ -33,9 +33,6 @@ class Company(TimestampedModel):
             models.Index(fields=["name", "id"], name="company_names"),
             GinIndex(OpClass(Name("name"), name="gin_trgm_ops"), name="company_plain_name"),
         ]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class CustomerQuerySet(models.QuerySet["Customer"]):

@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.audit import audited
-from callcentre.core.changes import TimestampedModel
+from callcentre.core.changes import NamedModel, TimestampedModel
 from callcentre.core.encryption import EncryptedTextField
 from callcentre.core.html_field import CleanHtmlField
 from callcentre.core.scope import Lookups
@@ -26,7 +26,7 @@ from webhooks.transport.targets import TargetError, check_target
 
 
 @audited()
-class CannedReply(TimestampedModel):
+class CannedReply(NamedModel):
     """A text that agents put into their replies."""
 
     scope_lookups: ClassVar[Lookups] = {"scope_ticket_queues": "queue_id"}
@@ -47,9 +47,6 @@ class CannedReply(TimestampedModel):
         verbose_name = _("canned reply")
         verbose_name_plural = _("canned replies")
         ordering = ["name", "id"]
-
-    def __str__(self) -> str:
-        return self.name
 
     def clean(self) -> None:
         check_placeholders(body=(self.body, ()))

@@ -12,7 +12,7 @@ from django.dispatch import receiver
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.audit import audited
-from callcentre.core.changes import TimestampedModel
+from callcentre.core.changes import NamedModel
 from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.holiday_calendars import has_calendar, is_holiday_in
 from callcentre.core.opening_hours import WeeklyHours, hours_constraints
@@ -27,7 +27,7 @@ SOON = timedelta(hours=1)
 
 
 @audited()
-class BusinessCalendar(TimestampedModel):
+class BusinessCalendar(NamedModel):
     """The opening hours of a week in a zone, without holidays. Without hours all time is working time."""
 
     scope_lookups: ClassVar[Lookups] = WITHOUT_SCOPE_ONLY
@@ -47,9 +47,6 @@ class BusinessCalendar(TimestampedModel):
         verbose_name = _("business calendar")
         verbose_name_plural = _("business calendars")
         ordering = ["name", "id"]
-
-    def __str__(self) -> str:
-        return self.name
 
     def clean(self) -> None:
         if self.country and not has_calendar(self.country):

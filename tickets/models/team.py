@@ -7,7 +7,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from callcentre.core.audit import audited
-from callcentre.core.changes import TimestampedModel
+from callcentre.core.changes import NamedModel
 from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
 from telephony.models import Agent
 
@@ -19,7 +19,7 @@ class TeamQuerySet(models.QuerySet["Team"]):
 
 
 @audited()
-class Team(TimestampedModel):
+class Team(NamedModel):
     """Agents who work on the same tickets. A ticket of a team is taken only by a member, or given to one by the team.
 
     A person may still assign it to any agent. A team that is no longer wanted is made inactive, never deleted, because
@@ -63,9 +63,6 @@ class Team(TimestampedModel):
         verbose_name = _("team")
         verbose_name_plural = _("teams")
         ordering = ["name", "id"]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 @audited(part_of="team", ignored=("assigned_at",))

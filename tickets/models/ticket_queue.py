@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
-from callcentre.core.changes import TimestampedModel, languages
+from callcentre.core.changes import NamedModel, languages
 from callcentre.core.encryption import EncryptedTextField
 from callcentre.core.html_field import CleanHtmlField
 from callcentre.core.scope import Lookups
@@ -76,7 +76,7 @@ class TicketQueueQuerySet(models.QuerySet["TicketQueue"]):
     ),
     secret=("imap_password", "smtp_password", "unlimited_senders"),
 )
-class TicketQueue(TimestampedModel):
+class TicketQueue(NamedModel):
     """A queue of tickets of one kind, with its mail address, mailbox and signature.
 
     Mail to `address` (read from the IMAP mailbox, or handed in) becomes tickets of the queue; replies are sent from
@@ -239,9 +239,6 @@ class TicketQueue(TimestampedModel):
                 violation_error_message=_("Another queue has this address."),
             )
         ]
-
-    def __str__(self) -> str:
-        return self.name
 
     @property
     def active_team(self) -> Team | None:

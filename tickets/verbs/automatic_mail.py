@@ -1,4 +1,4 @@
-"""The guard of automatic mails: acknowledgements, and replies of rules.
+"""Acknowledgements, and the guard of all automatic mails: replies of rules are such mails too.
 
 Two machines must never answer each other. So an address that only a machine reads gets no automatic mail, and any other
 address gets at most one an hour.
@@ -9,11 +9,15 @@ from datetime import timedelta
 
 from django.utils import timezone
 
+from tickets import html
 from tickets.addresses import is_address
 from tickets.models.mail import AcknowledgedAddress
+from tickets.models.message import Message
 from tickets.models.participants import recipients_of
 from tickets.models.ticket import Ticket
 from tickets.models.ticket_queue import TicketQueue
+from tickets.placeholders import fill, values_for
+from tickets.verbs.conversation import send_automatically
 
 SPAN = timedelta(hours=1)
 # Local parts of addresses that a machine reads: by a word in them, or by their beginning.
@@ -37,3 +41,13 @@ def may_be_answered(ticket: Ticket) -> bool:
 def take_turn(ticket: Ticket) -> bool:
     """Return whether the customer may get an automatic mail now; none more within the hour."""
     return AcknowledgedAddress.take_turn(recipients_of(ticket)[0], timezone.now(), SPAN)
+
+
+def acknowledge(ticket: Ticket) -> Message | None:
+    """Acknowledge a ticket that a mail has opened, in its transaction, if no rule forbids it."""
+    if not may_be_answered(ticket) or ticket.messages.filter(is_automatic=True).exists():
+        return None
+    text = html.clean(fill(ticket.queue.acknowledgement, values_for(ticket)))
+    if html.says_nothing(text) or not take_turn(ticket):
+        return None
+    return send_automatically(ticket, str(text))

@@ -6,7 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
-from callcentre.core.changes import still_there
+from callcentre.core.changes import still_there, store
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from telephony.models import Queue
 from tickets import events
@@ -44,8 +44,7 @@ def assign_chat(chat: Chat, actor: Actor, faults: Sequence[Fault] = (), *, agent
             raise Invalid(faults)
         if chat.agent_id == agent.pk:
             return
-        chat.agent, chat.assigned_at = agent, timezone.now()
-        chat.save(update_fields=["agent", "assigned_at"])
+        store(chat, agent=agent, assigned_at=timezone.now())
         events.chat_assigned(chat, agent.login)
 
 
@@ -61,11 +60,9 @@ def write_in_chat(
             raise Invalid(faults)
         now = timezone.now()
         if agent and chat.answered_at is None:
-            chat.answered_at = now
-            chat.save(update_fields=["answered_at"])
+            store(chat, answered_at=now)
         if agent and chat.agent_id is None:
-            chat.agent, chat.assigned_at = agent, now
-            chat.save(update_fields=["agent", "assigned_at"])
+            store(chat, agent=agent, assigned_at=now)
             events.chat_assigned(chat, agent.login)
         message = chat.messages.create(agent=agent, body=body, created_at=now)
         events.chat_message_added(chat, message.pk, agent_login)
@@ -77,8 +74,7 @@ def close_chat(chat: Chat, actor: Actor) -> None:
     with transaction.atomic():
         chat = still_there(Chat.objects.select_for_update(no_key=True).filter(pk=chat.pk))
         if chat.closed_at is None:
-            chat.closed_at = timezone.now()
-            chat.save(update_fields=["closed_at"])
+            store(chat, closed_at=timezone.now())
             events.chat_closed(chat)
 
 

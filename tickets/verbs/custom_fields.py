@@ -3,6 +3,7 @@ from typing import Any
 from django.db import transaction
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import store
 from callcentre.core.errors import ErrorCode, Fault, Invalid
 from tickets.models.custom_field import CustomField, check_options
 
@@ -17,6 +18,4 @@ def edit_custom_field(field: CustomField, actor: Actor, **values: Any) -> None:
             faults.append(Fault(ErrorCode.CUSTOM_FIELD_IN_USE, "type"))
         if faults:
             raise Invalid(faults)
-        for name, value in values.items():
-            setattr(field, name, value)
-        field.save(update_fields=list(values))
+        store(field, **values)

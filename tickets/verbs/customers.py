@@ -9,7 +9,7 @@ from django.utils import timezone
 from psycopg.errors import LockNotAvailable
 
 from callcentre.core.actor import Actor
-from callcentre.core.changes import change_columns, differences, still_there
+from callcentre.core.changes import change_columns, differences, still_there, store_edit
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, check_lines, numbered
 from callcentre.core.phone import PhoneError, normalise
 from callcentre.core.phone_zones import UNREADABLE, zone_named
@@ -89,9 +89,7 @@ def edit_customer(
             set_numbers(locked, numbers)
         if not changes:
             return
-        for name, value in values.items():
-            setattr(customer, name, value)
-        customer.save(update_fields=[*values, "updated_at"])
+        store_edit(customer, **values)
         log_customer(customer, actor, "edit", changes)
         events.customer_updated(customer)
 
@@ -226,14 +224,11 @@ def _merge(source_id: int, target_id: int, actor: Actor) -> None:
     if before != after:
         changes["phone_numbers"] = [before, after]
     # The source is no longer current before the target gets its identifier and numbers.
-    source.merged_into = target
-    source.save(update_fields=["merged_into", "updated_at"])
+    store_edit(source, merged_into=target)
     source.merged.update(merged_into=target)
     set_numbers(source, [])
     set_numbers(target, done.numbers)
-    for name, value in done.values.items():
-        setattr(target, name, value)
-    target.save(update_fields=[*done.values, "updated_at"])
+    store_edit(target, **done.values)
     _move(source, target, actor)
     changes |= {name: [other, mine] for name, (mine, other) in done.left.items()}
     log_customer(source, actor, "merge", {"merged_into": [None, f"{target} ({target.pk})"]})

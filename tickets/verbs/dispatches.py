@@ -7,35 +7,30 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
-from callcentre.core.changes import change_columns, still_there
+from callcentre.core.changes import still_there, store
 from callcentre.core.enqueue import enqueue
-from callcentre.core.errors import Conflict, ErrorCode, Invalid
-from tickets.addresses import check_addresses
+from callcentre.core.errors import Conflict, ErrorCode
 from tickets.models.dispatch import Dispatch, refusals_in_words
 from tickets.models.mail_senders import BouncedAddress
-from tickets.models.ticket import TicketChange
+from tickets.models.ticket import Ticket
+from tickets.verbs.ticket_row import log_ticket
 
 State = Dispatch.State
 
 
-def resend(dispatch: Dispatch, actor: Actor, recipients: Sequence[str] = ()) -> None:
+def resend(dispatch: Dispatch, actor: Actor) -> None:
     """Send a failed, bounced or waiting message again, now, to the recipients for whom no server accepted it.
 
-    `recipients` replaces those recipients. Raise Conflict if the message was sent to all, or may be being sent.
+    Raise Conflict if the message was sent to all, or may be being sent.
     """
-    if faults := check_addresses(recipients, "recipients"):
-        raise Invalid(faults)
     with transaction.atomic():
         locked, now = _lock(dispatch), timezone.now()
         before, may_be_resent = locked.condition, locked.may_be_resent
         locked.refused = {}
-        if recipients:
-            locked.recipients = [each for each in locked.recipients if each in locked.accepted] + list(recipients)
         if not may_be_resent or (locked.is_mail and not locked.addressees):
             raise Conflict(ErrorCode.NOT_RESENT)
         values = {
             "state": State.QUEUED,
-            "recipients": locked.recipients,
             "refused": {},
             "queued_at": now,
             "attempt_count": 0,
@@ -97,10 +92,6 @@ def _lock(dispatch: Dispatch) -> Dispatch:
 
 def _save(dispatch: Dispatch, actor: Actor, action: str, before: str, values: Mapping[str, Any]) -> None:
     """Save the values and write the change of state to the ticket's history."""
-    for name, value in values.items():
-        setattr(dispatch, name, value)
-    dispatch.save(update_fields=list(values))
+    store(dispatch, **values)
     changes = {"message": [None, dispatch.message_id], "state": [before, dispatch.condition]}
-    TicketChange.objects.create(
-        ticket_id=dispatch.message.ticket_id, action=action, changes=changes, **change_columns(actor)
-    )
+    log_ticket(Ticket(pk=dispatch.message.ticket_id), actor, action, changes)

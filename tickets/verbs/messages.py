@@ -1,7 +1,7 @@
-"""The verbs of a conversation: a reply to the customer, a message from the customer, a comment for other agents.
+"""The verbs of a conversation: a reply and its rating, a message from the customer, a comment for other agents.
 
 Each verb locks the ticket. In one transaction it writes the message and what follows from it (`conversation.py`), and
-runs the rules; or it raises all faults and changes nothing.
+runs the rules, except for a rating; or it raises all faults and changes nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,11 +13,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import store
 from callcentre.core.errors import Fault, Invalid, check_lines
 from tickets import events
 from tickets.models.agent_preferences import NoticeKind
 from tickets.models.automation import Happening
-from tickets.models.message import Message
+from tickets.models.message import Message, Rating, may_be_rated
 from tickets.models.rules import check_body, cleaned
 from tickets.models.ticket import Ticket
 from tickets.verbs import conversation
@@ -25,7 +26,7 @@ from tickets.verbs.automation import after_message
 from tickets.verbs.conversation import check_date, write
 from tickets.verbs.due_times import Kind, change_status, status_of_kind
 from tickets.verbs.notices import notify
-from tickets.verbs.ticket_row import lock_ticket
+from tickets.verbs.ticket_row import lock_ticket, save_ticket
 
 P = ParamSpec("P")
 
@@ -113,3 +114,27 @@ def receive_message(
                 notify(ticket, answered, f"mail-{message.pk}", actor, to_followers=answered)
                 after_message(message, Happening.RECEIVED)
             return message
+
+
+class TooLate(Exception):
+    """The reply is too old to be rated, or its rating too old to be changed."""
+
+
+def rate(message: Message, value: int) -> Rating:
+    """Store the customer's rating of a reply and show it with the message. Raise TooLate if ratings are closed."""
+    with transaction.atomic():
+        # The lock also keeps two ratings of one reply apart.
+        ticket, now = lock_ticket(message.ticket), timezone.now()
+        rating = Rating.objects.filter(message=message).first()
+        if not may_be_rated(message, rating):
+            raise TooLate
+        if rating is None:
+            rating = Rating.objects.create(message=message, value=value, given_at=now)
+        elif rating.value == value:
+            return rating
+        else:
+            store(rating, value=value, changed_at=now)
+        store(message, ratings=[value])
+        save_ticket(ticket, {}, now)
+        events.ticket_updated(ticket)
+    return rating

@@ -1,15 +1,12 @@
 """The verbs of mail that became no message: try again, discard; block a sender, delete old spam."""
 
-from collections.abc import Sequence
-from typing import Any
-
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext_noop
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
-from callcentre.core.changes import still_there
+from callcentre.core.changes import still_there, store
 from callcentre.core.deletions import forget_log_entries
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
@@ -34,35 +31,30 @@ def retry_mail(mail: ReceivedMail, actor: Actor) -> None:
         if not locked.path:
             _fetch_again(locked)
             outcome, reason = Outcome.IGNORED, gettext_noop("it is fetched again")
-        _decide(locked, actor, outcome=outcome, reason=reason, attempt_count=0)
+        store(locked, outcome=outcome, reason=reason, attempt_count=0, decided_by=actor.name[:150])
         record(actor, AuditAction.RETRY_MAIL, mail)
         if locked.path:
             enqueue("tickets.process_mail", mail.pk)
     mail.refresh_from_db()
 
 
-def discard_mail(mail: ReceivedMail, actor: Actor, reason: str, faults: Sequence[Fault] = ()) -> None:
+def discard_mail(mail: ReceivedMail, actor: Actor, reason: str) -> None:
     """Mark the mail as needing no message, for this reason. The mail itself is kept."""
-    faults = list(faults)
-    if not reason.strip():
-        faults.append(Fault(ErrorCode.EMPTY, "reason"))
-    if faults:
-        raise Invalid(faults)
+    if not (reason := reason.strip()[:500]):
+        raise Invalid([Fault(ErrorCode.EMPTY, "reason")])
     with transaction.atomic():
-        _decide(_lock_quarantined(mail), actor, outcome=Outcome.IGNORED, reason=reason.strip()[:500])
-        record(actor, AuditAction.DISCARD_MAIL, mail, changes={"reason": [None, reason.strip()[:500]]})
+        store(_lock_quarantined(mail), outcome=Outcome.IGNORED, reason=reason, decided_by=actor.name[:150])
+        record(actor, AuditAction.DISCARD_MAIL, mail, changes={"reason": [None, reason]})
     mail.refresh_from_db()
 
 
-def block_sender(entry: str, actor: Actor, faults: Sequence[Fault] = ()) -> BlockedSender:
+def block_sender(entry: str, actor: Actor) -> BlockedSender:
     """Block an address, or a domain. What it sends from now on is kept apart as spam."""
     blocked = BlockedSender(entry=entry, blocked_by=actor.name[:150])
     try:
         blocked.clean()
     except ValidationError:
-        raise Invalid([*faults, Fault(ErrorCode.SENDER_MALFORMED, "entry")]) from None
-    if faults:
-        raise Invalid(faults)
+        raise Invalid([Fault(ErrorCode.SENDER_MALFORMED, "entry")]) from None
     known, _is_new = BlockedSender.objects.get_or_create(
         entry=blocked.entry, defaults={"blocked_by": blocked.blocked_by}
     )
@@ -97,12 +89,4 @@ def _fetch_again(mail: ReceivedMail) -> None:
     queue = TicketQueue.objects.select_for_update(no_key=True, of=("self",)).get(received_mails=mail)
     if queue.imap_validity != mail.imap_validity or mail.imap_uid is None:
         raise Conflict(ErrorCode.MAIL_OUT_OF_REACH)
-    queue.imap_pending = sorted({*queue.imap_pending, mail.imap_uid})
-    queue.save(update_fields=["imap_pending"])
-
-
-def _decide(mail: ReceivedMail, actor: Actor, **values: Any) -> None:
-    values["decided_by"] = actor.name[:150]
-    for name, value in values.items():
-        setattr(mail, name, value)
-    mail.save(update_fields=list(values))
+    store(queue, imap_pending=sorted({*queue.imap_pending, mail.imap_uid}))

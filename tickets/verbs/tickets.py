@@ -117,14 +117,12 @@ def open_ticket(
     return message
 
 
-def open_unwritten_ticket(
-    actor: Actor, faults: Sequence[Fault] = (), *, subject: str, sender: str, sender_name: str, **chosen: Any
-) -> Ticket:
+def open_unwritten_ticket(actor: Actor, *, subject: str, sender: str, sender_name: str, **chosen: Any) -> Ticket:
     """Open a ticket without a message, for an agent who writes first. `chosen` is explained at `open_ticket`."""
     with transaction.atomic():
         ticket = _new_ticket(
             actor,
-            list(faults),
+            [],
             chosen,
             subject=subject,
             sender=sender,

@@ -1,16 +1,13 @@
 """Events, their deliveries and the attempts, read-only lists of tables with millions of rows; and resends."""
 
 import json
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.contrib import admin, messages
-from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
@@ -24,13 +21,15 @@ from callcentre.admin import (
     actor_of,
     column,
     display,
-    link,
+    link_to,
     needs,
     page_action,
+    related,
 )
 from callcentre.admin.lists import ConditionFilter, rows_up_to, takes_all_rows
 from callcentre.admin.scope import AutocompleteSelectFilter
 from callcentre.core.integers import integer_of
+from callcentre.core.times import second
 from webhooks.admin.id_ranges import ID, MARGIN, first_event_since, first_id_since, last_event_before, within
 from webhooks.models import Attempt, Delivery, Event, Resend
 from webhooks.models.delivery import FAILED_ATTEMPT
@@ -60,34 +59,17 @@ def ids_found(term: str) -> list[int]:
     return list(events_found(term).order_by("-id").values_list("pk", flat=True)[:MOST_OF_SUBJECT])
 
 
-def _related(row: Any, name: str) -> Any:
-    """Return a related row; None if it has been pruned meanwhile. The database has no constraint on it."""
-    try:
-        return getattr(row, name)
-    except ObjectDoesNotExist:
-        return None
-
-
-def _link(model: str, pk: int, text: Any) -> str:
-    return link(reverse(f"admin:webhooks_{model}_change", args=[pk]), text)
-
-
-def _moment(instant: datetime | None) -> str:
-    """Return an instant to the second."""
-    return f"{timezone.localtime(instant):%Y-%m-%d %H:%M:%S}" if instant else ""
-
-
 class EventLogAdmin(UncountedMixin, ReadOnlyAdmin):
     has_own_history = True  # read-only: Django's history would be empty
     search_fields = ("id",)
     search_help_text = _("Event id, sequence or subject, such as record:1204")
 
-    webhook_name = column(lambda row: str(_related(row, "webhook") or ""), description=_("webhook"))
+    webhook_name = column(lambda row: str(related(row, "webhook") or ""), description=_("webhook"))
 
     @display(description=_("webhook"))
     def webhook_link(self, row: Delivery | Attempt) -> str:
-        webhook = _related(row, "webhook")
-        return _link("webhook", webhook.pk, webhook) if webhook else ""
+        webhook = related(row, "webhook")
+        return link_to(webhook) if webhook else ""
 
 
 class EventDates(DatesFilter):
@@ -109,7 +91,7 @@ class EventAdmin(EventLogAdmin):
     fields = ("action_name", "subject", "date", "event_id", "id", "body")
     change_form_outer_after_template = "admin/webhooks/deliveries.html"
 
-    date = column(lambda event: _moment(event.created_at), description=_("date"))
+    date = column(lambda event: second(event.created_at), description=_("date"))
 
     def found(self, request: HttpRequest, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
         found = events_found(text)
@@ -185,30 +167,27 @@ class DeliveryAdmin(EventLogAdmin):
     actions = ("resend_selected",)
     actions_detail = ("resend",)
     has_resend_permission = needs("webhooks.change_webhook")
+    prefetched = ("event", "webhook")
     fields = ("event_link", "subject", "webhook_link", "state", "attempt_count", "next_attempt", "finished")
     change_form_outer_after_template = "admin/webhooks/attempts.html"
 
-    action = column(lambda delivery: getattr(_related(delivery, "event"), "action", ""), description=_("action"))
-    subject = column(lambda delivery: getattr(_related(delivery, "event"), "subject", ""), description=_("subject"))
-    next_attempt = column(lambda delivery: _moment(delivery.next_attempt_at), description=_("next attempt"))
-    finished = column(lambda delivery: _moment(delivery.finished_at), description=_("finished"))
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
-        # Without joins: the joined rows may be pruned already, and the planner could begin at the wrong table.
-        return super().get_queryset(request).prefetch_related("event", "webhook")
+    action = column(lambda delivery: getattr(related(delivery, "event"), "action", ""), description=_("action"))
+    subject = column(lambda delivery: getattr(related(delivery, "event"), "subject", ""), description=_("subject"))
+    next_attempt = column(lambda delivery: second(delivery.next_attempt_at), description=_("next attempt"))
+    finished = column(lambda delivery: second(delivery.finished_at), description=_("finished"))
 
     def found(self, request: HttpRequest, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
         return rows.filter(event_id__in=ids_found(text))
 
     @display(description=_("date"))
     def date(self, delivery: Delivery) -> str:
-        event = _related(delivery, "event")
-        return _moment(event.created_at) if event else f"({delivery.event_id})"
+        event = related(delivery, "event")
+        return second(event.created_at) if event else f"({delivery.event_id})"
 
     @display(description=_("event"))
     def event_link(self, delivery: Delivery) -> str:
-        event = _related(delivery, "event")
-        return _link("event", event.pk, f"{event.action} {event.event_id}") if event else ""
+        event = related(delivery, "event")
+        return link_to(event, f"{event.action} {event.event_id}") if event else ""
 
     @display(description=_("state"), label={state.value: colour for state, colour in STATES.items()})
     def outcome(self, delivery: Delivery) -> tuple[str, str]:
@@ -216,7 +195,7 @@ class DeliveryAdmin(EventLogAdmin):
 
     @display(description=_("next attempt or end"))
     def then(self, delivery: Delivery) -> str:
-        return _moment(delivery.next_attempt_at or delivery.finished_at)
+        return second(delivery.next_attempt_at or delivery.finished_at)
 
     def page_context(self, request: HttpRequest, obj: Delivery | None) -> dict[str, Any]:
         return {"attempts": list(obj.attempts.order_by("-id")[:50]) if obj else []}
@@ -276,13 +255,11 @@ class AttemptAdmin(EventLogAdmin):
     list_display = ("time", "webhook_name", "event_name", "outcome", "milliseconds")
     list_display_links = ("time",)
     list_filter = (("webhook", AutocompleteSelectFilter), OutcomeFilter, AttemptDates)
+    prefetched = ("webhook", "delivery__event")
     fields = ("time", "delivery_link", "webhook_link", "came_back", "milliseconds", "answer_shown")
 
-    time = column(lambda attempt: _moment(attempt.started_at), description=_("time"))
+    time = column(lambda attempt: second(attempt.started_at), description=_("time"))
     came_back = column(lambda attempt: attempt.came_back, description=_("what came back"))
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Attempt]:
-        return super().get_queryset(request).prefetch_related("webhook", "delivery__event")
 
     def found(self, request: HttpRequest, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
         deliveries = Delivery.objects.filter(event_id__in=ids_found(text)).order_by()
@@ -290,7 +267,7 @@ class AttemptAdmin(EventLogAdmin):
 
     @display(description=_("event"))
     def event_name(self, attempt: Attempt) -> str:
-        return str(_related(_related(attempt, "delivery"), "event") or "")
+        return str(related(related(attempt, "delivery"), "event") or "")
 
     @display(description=_("outcome"), label={"yes": "success", "no": "danger"})
     def outcome(self, attempt: Attempt) -> tuple[str, str]:
@@ -298,8 +275,8 @@ class AttemptAdmin(EventLogAdmin):
 
     @display(description=_("delivery"))
     def delivery_link(self, attempt: Attempt) -> str:
-        delivery = _related(attempt, "delivery")
-        return _link("delivery", delivery.pk, self.event_name(attempt) or delivery.pk) if delivery else ""
+        delivery = related(attempt, "delivery")
+        return link_to(delivery, self.event_name(attempt) or delivery.pk) if delivery else ""
 
     @display(description=_("first 2 kB of the answer"))
     def answer_shown(self, attempt: Attempt) -> str:
@@ -330,6 +307,7 @@ class ResendAdmin(ReadOnlyAdmin):
         "finished_at",
     )
     change_form_outer_before_template = "admin/webhooks/resend.html"
+    webhook_link = column(lambda resend: link_to(resend.webhook), description=_("webhook"))
 
     class Media:
         js = ("callcentre/live.js",)
@@ -338,10 +316,6 @@ class ResendAdmin(ReadOnlyAdmin):
     def progress(self, resend: Resend) -> tuple[str, str]:
         label = str(resend.get_state_display())
         return resend.state, f"{label} {resend.percent} %" if resend.state == Resend.State.RUNNING else label
-
-    @display(description=_("webhook"))
-    def webhook_link(self, resend: Resend) -> str:
-        return link(reverse("admin:webhooks_webhook_change", args=[resend.webhook_id]), resend.webhook)
 
     def page_context(self, request: HttpRequest, obj: Any | None) -> dict[str, Any]:
         return {"deliveries_url": reverse("admin:webhooks_delivery_changelist")}

@@ -1,8 +1,10 @@
-"""The look-up of the address that a form has, for the admins of receivers."""
+"""Common parts of the admins of receivers: the look-up of the address that a form has, and the page of the secret."""
 
 from typing import Any
 
-from django.http import HttpRequest
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 
 from callcentre.admin import Admin
 from webhooks.transport.targets import looked_up
@@ -18,3 +20,7 @@ class TargetAdmin(Admin):
             return super().changeform_view(request, *args, **options)
         with looked_up(request.POST.get(self.target_field, "").strip("\0 ")):
             return super().changeform_view(request, *args, **options)
+
+    def show_to_copy(self, request: HttpRequest, row: Model, secret: str) -> HttpResponse:
+        intro = _("Put it where the receiver keeps it. A person who has it can send events that look like ours.")
+        return self.secret_page(request, row, secret, title=_("The secret"), intro=intro)

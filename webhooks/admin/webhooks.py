@@ -77,9 +77,7 @@ class WebhookChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     list_filter = ("actor_kind",)
     action_labels = ACTIONS
     changes_of = staticmethod(changes_of)
-
-    def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).prefetch_related("webhook")  # no join: it may be deleted
+    prefetched = ("webhook",)
 
 
 WAITING = """(SELECT count(*) FROM (
@@ -279,7 +277,7 @@ class WebhookAdmin(HistoryMixin, TargetAdmin):
         webhook = self.row_or_404(request, object_id)
         form = OwnPasswordForm.of(request)(request.POST if request.method == "POST" else None)
         if form.is_valid():
-            return self._secret_page(request, webhook, verbs.show_secret(webhook, actor_of(request)))
+            return self.show_to_copy(request, webhook, verbs.show_secret(webhook, actor_of(request)))
         intro = _now("The receiver checks signatures with it. That you have looked at it is kept in the history.")
         return self.action_page(
             request, title=_now("Show the secret"), submit=_now("Show it"), form=form, obj=webhook, intro=intro
@@ -299,7 +297,7 @@ class WebhookAdmin(HistoryMixin, TargetAdmin):
                 self.say_refused(request, error)
                 return redirect(self.url_of("change", webhook.pk))
             else:
-                return self._secret_page(request, webhook, secret)
+                return self.show_to_copy(request, webhook, secret)
         return self.action_page(
             request,
             title=_now("New secret"),
@@ -308,10 +306,6 @@ class WebhookAdmin(HistoryMixin, TargetAdmin):
             obj=webhook,
             intro=_now("Until the overlap is over each delivery is signed with both, so that either one verifies."),
         )
-
-    def _secret_page(self, request: HttpRequest, webhook: Webhook, secret: str) -> HttpResponse:
-        intro = _now("Put it where the receiver keeps it. A person who has it can send events that look like ours.")
-        return self.secret_page(request, webhook, secret, title=_now("The secret"), intro=intro)
 
     @page_action(
         description=_("Send again what failed"), url_path="resend-failed", icon="replay", permissions=["change"]

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import record
-from callcentre.core.changes import actor_columns, change_columns, differences
+from callcentre.core.changes import actor_columns, change_columns, differences, store, store_edit
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid, Outdated
 from webhooks.event_types import TEST_ACTION
@@ -51,7 +51,7 @@ def edit_webhook(webhook: Webhook, actor: Actor, faults: Sequence[Fault] = (), *
             raise Invalid([Fault(ErrorCode.PASSWORD_AGAIN, "http_auth_password")])
         if not changes:
             return
-        _set(webhook, **values, **(UNTRIED if "subscription_url" in changes else {}))
+        store_edit(webhook, **values, **(UNTRIED if "subscription_url" in changes else {}))
         for name in changes.keys() & set(SECRETS):
             changes[name] = [value and MASK for value in changes[name]]
         _log(webhook, actor, "edit", changes)
@@ -63,7 +63,7 @@ def remove_webhook(webhook: Webhook, actor: Actor) -> None:
     with transaction.atomic():
         if _lock_registered(webhook) is None:
             return
-        _set(
+        store_edit(
             webhook,
             is_active=False,
             deleted_at=timezone.now(),
@@ -80,7 +80,7 @@ def enable_webhook(webhook: Webhook, actor: Actor) -> None:
     """Send to the webhook again, beginning with the deliveries that wait."""
     with transaction.atomic():
         _lock(webhook)
-        _set(webhook, is_active=True, disabled_because="", disabled_at=None, notice_due_at=None, **UNTRIED)
+        store_edit(webhook, is_active=True, disabled_because="", disabled_at=None, notice_due_at=None, **UNTRIED)
         _log(webhook, actor, "enable")
         enqueue("webhooks.deliver", webhook.pk)
 
@@ -92,7 +92,7 @@ def disable_webhook(webhook: Webhook, actor: Actor, reason: str = Webhook.Reason
             return
         now = timezone.now()
         is_notice_due = reason != Webhook.Reason.PERSON
-        _set(
+        store_edit(
             webhook,
             is_active=False,
             disabled_because=reason,
@@ -122,7 +122,7 @@ def rotate_secret(webhook: Webhook, actor: Actor, overlap: timedelta = timedelta
         locked = _lock(webhook)
         if version and version != locked.version:
             raise Outdated
-        _set(
+        store_edit(
             webhook,
             previous_secret=locked.secret,
             previous_secret_expires_at=timezone.now() + overlap,
@@ -171,12 +171,6 @@ def _lock(webhook: Webhook) -> Webhook:
 
 def _lock_registered(webhook: Webhook) -> Webhook | None:
     return Webhook.objects.registered().select_for_update(no_key=True).filter(pk=webhook.pk).first()
-
-
-def _set(webhook: Webhook, **values: Any) -> None:
-    for name, value in values.items():
-        setattr(webhook, name, value)
-    webhook.save(update_fields=[*values, "updated_at"])
 
 
 def _log(webhook: Webhook, actor: Actor, action: str, changes: dict[str, Any] | None = None) -> None:
@@ -247,7 +241,7 @@ def resend_piece(resend: Resend) -> bool:
         resend.done_count += done
         # A delivery that waited and failed again meanwhile is found again, so there can be more than were counted.
         is_over = not done or (resend.includes_waiting and resend.done_count >= resend.total_count)
-        _set_resend(
+        store(
             resend,
             state=Resend.State.FINISHED if is_over else Resend.State.RUNNING,
             finished_at=timezone.now() if is_over else None,
@@ -278,9 +272,3 @@ def _make_due(deliveries: QuerySet[Delivery]) -> int:
     return deliveries.update(
         state=Delivery.State.WAITING, next_attempt_at=Now(), attempt_count=0, finished_at=None, is_retry=True
     )
-
-
-def _set_resend(resend: Resend, **values: Any) -> None:
-    for name, value in values.items():
-        setattr(resend, name, value)
-    resend.save(update_fields=values)

@@ -1,4 +1,4 @@
-"""The verbs of the access to a mailbox: begin a consent, finish it, keep a token or the reason why there is none."""
+"""The verbs of a mailbox: the access that a provider grants to it, and tests that a worker runs."""
 
 from datetime import timedelta
 from typing import Any
@@ -6,7 +6,9 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from tickets.models.mailbox_grant import MailboxGrant
+from callcentre.core.actor import Actor
+from callcentre.core.enqueue import enqueue
+from tickets.models.mailbox import LONGEST_TEST, MailboxGrant, MailboxTest
 from tickets.models.ticket_queue import TicketQueue
 
 # The time that a person has at the provider.
@@ -45,3 +47,35 @@ def keep(grant: MailboxGrant, **values: Any) -> None:
     _row, is_new = MailboxGrant.objects.get_or_create(pk=grant.pk, defaults=values)
     if not is_new:
         MailboxGrant.objects.filter(pk=grant.pk, granted_at=grant.granted_at).update(**values)
+
+
+def request_mailbox_test(queue: TicketQueue, actor: Actor) -> None:
+    """Let a worker test the mailbox of the queue, unless a test is running."""
+    running = MailboxTest.objects.filter(pk=queue.pk, finished_at=None, asked_at__gt=timezone.now() - LONGEST_TEST)
+    if running.exists():
+        return
+    values = {
+        "asked_by": actor.name[:150],
+        "asked_at": timezone.now(),
+        "started_at": None,
+        "finished_at": None,
+        "mail_count": None,
+        "unseen_count": None,
+        "error": "",
+    }
+    MailboxTest.objects.update_or_create(queue=queue, defaults=values)
+    enqueue("tickets.test_mailbox", queue.pk)
+
+
+def begin_mailbox_test(test: MailboxTest) -> bool:
+    """Claim the test for this worker; return False if another worker has it."""
+    return bool(MailboxTest.objects.waiting().filter(pk=test.pk).update(started_at=timezone.now()))
+
+
+def end_mailbox_test(
+    test: MailboxTest, *, mail_count: int | None = None, unseen_count: int | None = None, error: str = ""
+) -> None:
+    """Store the result, unless another test was requested meanwhile."""
+    MailboxTest.objects.filter(pk=test.pk, asked_at=test.asked_at, finished_at=None).update(
+        finished_at=timezone.now(), mail_count=mail_count, unseen_count=unseen_count, error=error[:500]
+    )
