@@ -330,9 +330,7 @@ class ApiUserChangeAdmin(ChangeMixin, ReadOnlyAdmin):
     list_filter = ("actor_kind",)
     search_fields = ("api_user__login", "actor_name")
     sortable_by = ("at",)
-
-    def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).prefetch_related("api_user")  # no join: it may be deleted
+    prefetched = ("api_user",)  # no join: it may be deleted
 
     def changes_of(self, change: ApiUserChange) -> list[tuple[Any, Any, Any]]:
         return _changes(change)

@@ -23,7 +23,7 @@ from callcentre.admin.grant_limits import givable_groups, givable_permissions, s
 from callcentre.admin.rights import RightsField, offered_rights, shown_rights
 from callcentre.admin.scope import FIELDSET, ScopeForm, scope_field, scope_of
 from callcentre.admin.secrets import OwnPasswordForm, password_inputs
-from callcentre.admin.theme import ModelAdmin, ModelForm, display, needs, never, page_action
+from callcentre.admin.theme import ModelAdmin, ModelForm, column, display, needs, never, page_action
 from callcentre.core.scope import DIMENSIONS
 from callcentre.models import Lockout, User
 from callcentre.rate_limits import forget_failures
@@ -215,9 +215,7 @@ class UserAdmin(SignInMixin, GivableFieldsMixin, ScopeColumnsMixin, Admin, Djang
         (_("Dates"), {"fields": ("last_login", "date_joined")}),
     )
 
-    @admin.display(description=pgettext_lazy("with the surname", "name"))
-    def full_name(self, user: User) -> str:
-        return user.get_full_name()
+    full_name = column(User.get_full_name, description=pgettext_lazy("with the surname", "name"))
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         if obj is None:
@@ -297,13 +295,9 @@ class ProviderGroupAdmin(GivableFieldsMixin, ScopeColumnsMixin, Admin):
     list_display = ("name", "roles")
     search_fields = ("name",)
     fieldsets = ((None, {"fields": ("name", "groups")}), FIELDSET)
+    prefetched = ("groups",)
 
-    @display(description=_("Roles"))
-    def roles(self, group: ProviderGroup) -> str:
-        return ", ".join(role.name for role in group.groups.all())
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[ProviderGroup]:
-        return super().get_queryset(request).prefetch_related("groups")
+    roles = column(lambda group: ", ".join(role.name for role in group.groups.all()), description=_("Roles"))
 
     def is_fixed(self, request: HttpRequest, obj: Any) -> bool:
         """Refuse to change a group that gives more than the person could give."""

@@ -1,12 +1,9 @@
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import ObjectDoesNotExist
-from django.db.models import QuerySet
-from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin, display
+from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin, display, related
 from callcentre.admin.history import in_words
 from campaigns.models import RecordChange
 from campaigns.models.status import as_read
@@ -19,10 +16,8 @@ class RecordChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     list_display = ("at", "record_link", "campaign", "what", "from_to", "who")
     list_display_links = ("at",)
     fields = ("at", "record_link", "campaign", "what", "from_to", "details", "who")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[RecordChange]:
-        # No join: the table is larger than that of records, and a record may be deleted.
-        return super().get_queryset(request).prefetch_related("record__campaign")
+    # No join: the table is larger than that of records, and a record may be deleted.
+    prefetched = ("record__campaign",)
 
     @display(description=_("record"))
     def record_link(self, change: RecordChange) -> Any:
@@ -30,10 +25,8 @@ class RecordChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
 
     @display(description=_("campaign"))
     def campaign(self, change: RecordChange) -> str:
-        try:
-            return str(change.record.campaign)
-        except ObjectDoesNotExist:
-            return ""
+        record = related(change, "record")
+        return str(record.campaign) if record else ""
 
     @display(description=_("status"))
     def from_to(self, change: RecordChange) -> str:

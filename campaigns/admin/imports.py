@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, reverse
@@ -62,6 +61,7 @@ class RecordImportAdmin(JobAdmin):
         ("target", ChoicesDropdownFilter),
         ("campaign", RelatedDropdownFilter),
     )
+    joined = ("campaign",)
     search_fields = ("file_name", "campaign__code", "campaign__name")
     search_help_text = _("File or campaign")
     sentences = {ErrorCode.CONFLICT: _("Another user has started this import already.")}
@@ -279,9 +279,6 @@ class RecordImportAdmin(JobAdmin):
         if not self.has_add_permission(request):
             raise PermissionDenied
         return self.do_if_sent(request, pk, lambda: queue_import(given, actor_of(request)))
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[RecordImport]:
-        return super().get_queryset(request).select_related("campaign")
 
     def _page(self, request: HttpRequest, name: str, **context: Any) -> HttpResponse:
         given = context.get("given")

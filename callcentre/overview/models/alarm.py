@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
-from callcentre.core.changes import TimestampedModel, languages
+from callcentre.core.changes import NamedModel, languages
 from callcentre.core.due_work import DueQuerySet, Retries
 from callcentre.core.mail_outbox import QueuedMail
 from callcentre.core.scope import Lookups, within_scope
@@ -74,7 +74,7 @@ def _is_of_its_place() -> Q:
 
 
 @audited(ignored=("raised_at", "value", "user_id"))
-class Alarm(TimestampedModel):
+class Alarm(NamedModel):
     """A limit of a figure of a queue, a campaign or the trunk. It is raised while the figure is beyond the limit.
 
     Only `callcentre.overview.watch` sets `raised_at` and `value`, with the event and the mails of the change in one
@@ -127,9 +127,6 @@ class Alarm(TimestampedModel):
                 violation_error_message=_("Choose the queue or the campaign that the alarm watches."),
             ),
         ]
-
-    def __str__(self) -> str:
-        return self.name
 
     @property
     def may_be_mailed(self) -> bool:
