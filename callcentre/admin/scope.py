@@ -64,7 +64,7 @@ class ScopedMixin(ModelAdmin):
         return super().has_delete_permission(request, obj) and self._may_touch(request, obj)
 
     def is_fixed(self, request: HttpRequest, obj: Any) -> bool:
-        """Return whether this person may neither change nor delete the row, whatever their rights.
+        """Return whether the person may neither change nor delete this row, also with the rights to do so.
 
         A setting for all queues or campaigns is fixed for a person whose scope has not all of them.
         """
