@@ -54,10 +54,8 @@ def _fault(number: str, sentence: str, hint: str) -> CheckMessage:
 @register(Tags.database)
 def check_direct_connection(databases: Collection[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
     """Refuse a pooler where locks need PostgreSQL itself. `migrate` and `check --database default` ask."""
-    if not databases:
-        return []
     with suppress(OperationalError, psycopg.OperationalError):
-        if fault := fault_of_direct_connection():
+        if databases and (fault := fault_of_direct_connection()):
             return [Error(fault, id="callcentre.E060")]
     return []
 
@@ -68,12 +66,8 @@ def check_settings(**kwargs: Any) -> list[CheckMessage]:
 
 
 @register(Tags.security, deploy=True)
-def check_deployment(**kwargs: Any) -> list[CheckMessage]:
+def check_deployment(**kwargs: Any) -> Iterator[CheckMessage]:
     """Find settings that suit a demonstration and not a service for customers."""
-    return list(_faults_of_deployment())
-
-
-def _faults_of_deployment() -> Iterator[CheckMessage]:
     if settings.DEBUG:
         sentence = "DEBUG is on: failures show settings and source to every visitor."
         yield _fault("E001", sentence, "Unset DEBUG in production.")

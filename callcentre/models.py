@@ -27,6 +27,7 @@ from callcentre.core.changes import (
     change_columns,
     differences,
     in_history,
+    store_edit,
 )
 from callcentre.core.errors import Outdated
 from callcentre.core.network import parse_networks
@@ -229,33 +230,22 @@ class ApiUser(TimestampedModel):
             locked = ApiUser.objects.select_for_update(no_key=True).get(pk=self.pk)
             if version and version != locked.version:
                 raise Outdated
-            self.previous_secret_hash = locked.secret_hash
-            self.previous_secret_expires_at = timezone.now() + overlap if locked.secret_hash else None
-            self.secret_hash = hash_secret(secret)
-            self.password = ""
-            self._save_credentials()
+            store_edit(
+                self,
+                password="",
+                secret_hash=hash_secret(secret),
+                previous_secret_hash=locked.secret_hash,
+                previous_secret_expires_at=timezone.now() + overlap if locked.secret_hash else None,
+            )
             self._log(actor, "rotate_secret", {})
         return secret
 
     def set_password(self, actor: Actor, password: str) -> None:
         """Set a password of the operator's choice as the only credential."""
         with transaction.atomic():
-            self.password = make_password(password)
-            self.secret_hash = self.previous_secret_hash = ""
-            self.previous_secret_expires_at = None
-            self._save_credentials()
+            no_secret = {"secret_hash": "", "previous_secret_hash": "", "previous_secret_expires_at": None}
+            store_edit(self, password=make_password(password), **no_secret)
             self._log(actor, "set_password", {})
-
-    def _save_credentials(self) -> None:
-        self.save(
-            update_fields=[
-                "password",
-                "secret_hash",
-                "previous_secret_hash",
-                "previous_secret_expires_at",
-                "updated_at",
-            ]
-        )
 
     def _log(self, actor: Actor, action: str, changes: dict[str, Any]) -> None:
         self.changes.create(action=action, changes=changes, **change_columns(actor))

@@ -11,6 +11,7 @@ from typing import TypeVar, cast
 from django.contrib.auth import update_session_auth_hash
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
@@ -24,6 +25,7 @@ CONFIRMED_FOR_SECONDS = 10 * 60
 # The session's key for the last time its person gave the password, in seconds since 1970.
 CONFIRMED_AT = "confirmed_at"
 
+Response = TypeVar("Response", bound=HttpResponseBase)
 _Result = TypeVar("_Result")
 _gate = HashGate()
 
@@ -64,6 +66,14 @@ def lockout(request: HttpRequest, username: str) -> Refused | None:
         minutes,
     )
     return Refused(seconds, sentence % {"minutes": minutes})
+
+
+def refused(response: Response, refusal: Refused | None) -> Response:
+    """Return the page of a log-in; 429 with Retry-After if it was refused."""
+    if refusal:
+        response.status_code = 429
+        response.headers["Retry-After"] = str(refusal.seconds)
+    return response
 
 
 def is_confirmed(request: HttpRequest) -> bool:

@@ -37,14 +37,12 @@ def delete_personal_data(pk: int) -> None:
 
 @shared_task(name="callcentre.build_person_exports")
 def build_person_exports() -> None:
-    """Build the next export of a person's data, unless other workers build."""
     if person_exports.build_next():
         enqueue(PersonExport.task)
 
 
 @shared_task(name="callcentre.prune_person_exports")
 def prune_person_exports() -> None:
-    """Remove the files of old exports of persons."""
     remove_outdated_files(PersonExport)
 
 

@@ -14,7 +14,6 @@ from reports.counting import Answer
 from reports.description import Chart, Report, Subjects
 from reports.measures import REASONS, Measure
 from reports.models.export import Asked, ReportKind
-from reports.report import Question
 from telephony.models import Queue
 from tickets.models import TicketQueue
 
@@ -37,16 +36,12 @@ class _AgentsReport(Report):
         return groups
 
 
-def _of_agents(question: Question, limit: int, offset: int) -> Answer:
-    return Answer(report.page(question, limit, offset), None)
-
-
 _NAMED = {"id": "pk", "name": "name"}
 AGENTS = _AgentsReport(
     kind=ReportKind.AGENTS,
     fixed=measures.FIXED,
     measures=measures.MEASURES,
-    answer=_of_agents,
+    answer=lambda question, limit, offset: Answer(report.page(question, limit, offset), None),
     has_within=True,
     subject_title=_("Agent"),
 )

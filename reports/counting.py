@@ -28,7 +28,6 @@ class SubjectRow:
 
     @property
     def heading(self) -> tuple[str, str]:
-        """The name of the subject, and its id."""
         return str(self.subject.get("name", "")), str(self.subject.get("id", ""))
 
 

@@ -139,12 +139,6 @@ def _agents_of(export: Export) -> dict[int, dict[str, str]]:
     return {pk: {"login": login, "name": name, "surname": surname} for pk, login, name, surname in rows}
 
 
-_TYPES = {
-    "csv": "text/csv",
-    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-}
-
-
 def _letters(mail: ExportMail) -> list[Letter]:
     export = mail.export
     days = dict.fromkeys(f"{timezone.localtime(at):%Y-%m-%d}" for at in (export.begins_at, export.last_second))
@@ -160,7 +154,8 @@ def _letters(mail: ExportMail) -> list[Letter]:
         lines.append(_now("The file is too large for a mail: download it in the back office."))
     if settings.PUBLIC_URL:
         lines.append(settings.PUBLIC_URL + reverse("admin:reports_export_change", args=[export.pk]))
-    files = [(export.file_name, _content(export), _TYPES[export.format])] if is_attached else []
+    content_type = export.content_type.partition(";")[0]
+    files = [(export.file_name, _content(export), content_type)] if is_attached else []
     return [Letter(mail.recipient, f"{name}: {span}", lines, files)]
 
 
@@ -169,8 +164,7 @@ def _content(export: Export) -> bytes:
         if not export.file:
             raise FileNotFoundError
         with export.file.open("rb") as file:
-            content: bytes = file.read()
-            return content
+            return bytes(file.read())
     except FileNotFoundError as error:
         raise Unsendable("the file is not there any more") from error
 

@@ -117,7 +117,6 @@ class Row:
 
     @property
     def heading(self) -> tuple[str, str]:
-        """The login and the name of the agent."""
         return self.agent["login"], f"{self.agent['name']} {self.agent['surname']}".strip()
 
     @property

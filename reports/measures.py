@@ -101,7 +101,7 @@ _ABOVE, _BELOW = _("Outbound above the threshold"), _("Outbound up to the thresh
 _LOGIN, _PAUSES, _FREE, _WORK = pgettext_lazy("being logged in", "Login"), _("Pauses"), _("Ready"), _("Work")
 _COUNT, _TIME, _AVERAGE = pgettext_lazy("how many", "number"), pgettext_lazy("for how long", "time"), _("average")
 REASONS = "pauses.reasons"
-TEXT, COUNT, DURATION, _SECONDS, NUMBER, PERCENT, MOMENT, _COUNTS = Unit
+TEXT, COUNT, DURATION, SECONDS, NUMBER, PERCENT, MOMENT, COUNTS = Unit
 
 
 def counted(

@@ -15,13 +15,12 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.counted import value_of
-from callcentre.core.exporting.formats import Unit
 from campaigns.dialling.answered_calls import IN_TIME_SECONDS
 from campaigns.models import SystemStatus
 from reports.counting import Counting, Source, SubjectRow, border, figure, in_span
 from reports.description import Entry, Line, Section
 from reports.figures import mean, percent
-from reports.measures import Measure
+from reports.measures import COUNT, COUNTS, PERCENT, SECONDS, TEXT, Measure
 from reports.periods import Aggregation, Span
 from reports.report import Question
 from reports.stretches import MOST_STRETCHES, stretches_of
@@ -121,7 +120,6 @@ def _entries_of(row: CampaignRow, asked: Question, spans: Sequence[Span]) -> lis
     return [Entry(number, value_of(f"{way}:{campaigns}", spans) if number else "") for way, number in figures.items()]
 
 
-TEXT, COUNT, SECONDS, PERCENT = Unit.TEXT, Unit.COUNT, Unit.SECONDS, Unit.PERCENT
 _CALLS, _RESULTS_TITLE = pgettext_lazy("of a dialler", "Calls"), _("Results")
 FIXED = [
     Measure("outbound_id", "", _("Id"), TEXT, lambda row: row.subject["id"], "00001", "The campaign."),
@@ -141,7 +139,7 @@ MEASURES = [
             "Drops ÷ live answers, in per cent; 0 without any."),
     Measure("machines", _CALLS, _("answering machines"), COUNT, of("machines"), 60, is_usual=False, in_api=False),
     Measure("successes", _RESULTS_TITLE, _("successes"), COUNT, of("successes"), 40, in_api=False),
-    Measure("by_status", _RESULTS_TITLE, _("by status"), Unit.COUNTS, of("by_status"), EXAMPLE,
+    Measure("by_status", _RESULTS_TITLE, _("by status"), COUNTS, of("by_status"), EXAMPLE,
             "The results that agents gave to these calls, by status."),
     Measure("talk_sum", _CALLS, _("talk time"), SECONDS, of("talk_seconds"), 61_200,
             "Seconds for which agents talked in these calls."),

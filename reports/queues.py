@@ -10,10 +10,9 @@ from operator import attrgetter as of
 
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.exporting.formats import Unit
 from reports.counting import Counting, Source, SubjectRow, figure, in_span
 from reports.figures import mean, percent
-from reports.measures import Measure
+from reports.measures import COUNT, PERCENT, SECONDS, TEXT, Measure
 from telephony.models import Connection
 
 # All results are named so that the index by direction and result finds the calls of the span.
@@ -94,7 +93,6 @@ class QueueRow(SubjectRow):
 
 
 COUNTING = Counting(QueueRow, _SOURCES)
-TEXT, COUNT, SECONDS, PERCENT = Unit.TEXT, Unit.COUNT, Unit.SECONDS, Unit.PERCENT
 _CALLS_TITLE, _WAITS, _HANDLING, _LATER = _("Calls"), _("Waiting"), _("Handling"), _("Call-backs")
 FIXED = [
     Measure("queue_id", "", _("Queue id"), COUNT, lambda row: row.subject["id"], 3, "The queue."),

@@ -31,7 +31,6 @@ def build_exports() -> None:
 
 @shared_task(name="reports.prune_exports")
 def prune_exports() -> None:
-    """Remove the files of old exports."""
     remove_outdated_files(Export)
 
 
@@ -46,5 +45,4 @@ def run_schedules() -> None:
 
 @shared_task(name="reports.mail_export")
 def mail_export(pk: int) -> None:
-    """Send an export to one of its recipients."""
     outbox.send(pk)

@@ -17,13 +17,12 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.counted import value_of
-from callcentre.core.exporting.formats import Unit
 from callcentre.core.statements import rows_of
 from reports.counting import Counting, Source, SubjectRow, figure, in_span
 from reports.description import Entry, Line, Section
 from reports.figures import mean, percent
 from reports.ledgers import array
-from reports.measures import Measure
+from reports.measures import COUNT, NUMBER, PERCENT, SECONDS, TEXT, Measure
 from reports.periods import DAY, Aggregation
 from reports.report import Question
 from tickets.models.service_level import LEVELS
@@ -52,17 +51,17 @@ def _passed(at: str) -> str:
         THEN date_part('epoch', {at} - calendar.borders[{place}]) ELSE 0 END)"""
 
 
-def _timed(began: str, ended: str, waits: str = "t.waits") -> str:
+def _timed(began: str, ended: str) -> str:
     """Return SQL: `taken`, the working time of a ticket without its waits for the customer; a join.
 
     A wait that goes on ends with the time. The fence makes PostgreSQL compute it once, however many figures use it.
     """
-    since = f"LEAST(GREATEST({waits}[n], span.began), span.ended)"
-    until = f"LEAST(GREATEST(COALESCE({waits}[n + 1], span.ended), span.began), span.ended)"
+    since = "LEAST(GREATEST(t.waits[n], span.began), span.ended)"
+    until = "LEAST(GREATEST(COALESCE(t.waits[n + 1], span.ended), span.began), span.ended)"
     return f"""
 CROSS JOIN LATERAL (SELECT {began} AS began, GREATEST({ended}, {began}) AS ended) span
-CROSS JOIN LATERAL (SELECT {_working("span.began", "span.ended")} - CASE WHEN {waits} = '{{}}' THEN 0 ELSE (
-  SELECT COALESCE(sum({_working(since, until)}), 0) FROM generate_series(1, cardinality({waits}), 2) AS n
+CROSS JOIN LATERAL (SELECT {_working("span.began", "span.ended")} - CASE WHEN t.waits = '{{}}' THEN 0 ELSE (
+  SELECT COALESCE(sum({_working(since, until)}), 0) FROM generate_series(1, cardinality(t.waits), 2) AS n
 ) END AS taken OFFSET 0) times"""
 
 
@@ -246,7 +245,6 @@ def by_age(question: Question) -> Section:
     return Section(_("Backlog by age at the end of the span"), _("Ticket queue"), columns, lines, total)
 
 
-TEXT, COUNT, SECONDS, PERCENT, NUMBER = Unit.TEXT, Unit.COUNT, Unit.SECONDS, Unit.PERCENT, Unit.NUMBER
 _TICKETS, _RESPONSES, _RESOLUTIONS, _RATINGS = _("Tickets"), _("First response"), _("Resolution"), _("Ratings")
 FIXED = [
     Measure("ticket_queue_id", "", _("Queue id"), COUNT, lambda row: row.subject["id"], 4, "The ticket queue."),

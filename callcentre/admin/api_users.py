@@ -173,11 +173,9 @@ class ApiUserAdmin(HistoryMixin, Admin):
             (_("Limits"), {"fields": ["allowed_networks", "expires_at", "rate_limit"]}),
         ]
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def is_fixed(self, request: HttpRequest, obj: Any) -> bool:
         """Refuse to change API users that are stronger: with a new secret, the person could act with their rights."""
-        if isinstance(obj, ApiUser) and is_stronger(obj, user_of(request)):
-            return False
-        return bool(super().has_change_permission(request, obj))
+        return is_stronger(obj, user_of(request))
 
     # The list
 
@@ -329,14 +327,10 @@ def _changes(change: ApiUserChange) -> list[tuple[Any, Any, Any]]:
 
 @admin.register(ApiUserChange)
 class ApiUserChangeAdmin(ChangeMixin, ReadOnlyAdmin):
-    """Changes of API users."""
-
     list_filter = ("actor_kind",)
     search_fields = ("api_user__login", "actor_name")
     sortable_by = ("at",)
-
-    def get_queryset(self, request: HttpRequest) -> Any:
-        return super().get_queryset(request).prefetch_related("api_user")  # no join: it may be deleted
+    prefetched = ("api_user",)  # no join: it may be deleted
 
     def changes_of(self, change: ApiUserChange) -> list[tuple[Any, Any, Any]]:
         return _changes(change)

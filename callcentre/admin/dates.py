@@ -89,7 +89,6 @@ class DatesFilter(admin.SimpleListFilter):
 
 @cache
 def dates_filter(column: str) -> type[DatesFilter]:
-    """Return a filter from a day to a day by this column."""
     return type("DatesFilter", (DatesFilter,), {"column": column})
 
 

@@ -22,7 +22,6 @@ from callcentre.admin.lists import UncountedMixin
 from callcentre.admin.theme import column
 from callcentre.core import erasures
 from callcentre.core.deletions import LONGEST_REASON, RIGHT, Deletion, Part, consequences_of, kind_names, model_name
-from callcentre.core.errors import Conflict
 
 
 class ReasonForm(forms.Form):
@@ -85,6 +84,7 @@ class DeletionAdmin(UncountedMixin, JobAdmin):
     """The list of deletions: object, person, time, reason."""
 
     has_own_history = True  # a deletion is its own history
+    template = "admin/deletion.html"
     list_display = ("created_at", "kind_shown", "object_id", "actor_name", "reason", "state_shown")
     list_display_links = ("created_at", "object_id")
     list_filter = (KindFilter, ("state", ChoicesDropdownFilter))
@@ -112,26 +112,20 @@ class DeletionAdmin(UncountedMixin, JobAdmin):
         found = rows.filter(object_id=term)
         return found if found.exists() else rows.filter(actor_name__iexact=term)
 
-    def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
-        deletion: Deletion = self.job_or_404(request, object_id)
-        return self.page(
-            request,
-            "admin/deletion.html",
-            deletion,
-            title=_now("Deletion"),
-            subtitle=f"{deletion.kind_name} {deletion.object_id}",
-            deletion=deletion,
-            colour=COLOURS[deletion.state],
-            deleted=_parts(deletion.deleted),
-            emptied=_parts(deletion.emptied),
-            kept=_parts(deletion.kept or {}),
-            may_consent=(deletion.actor_kind, deletion.actor_id) != ("user", request.user.pk),
-            decide_url=self.url_of("decide", deletion.pk),
-            may_delete=request.user.has_perm(RIGHT),
-            list_url=self.url_of("changelist"),
-            progress_url=self.url_of("progress", deletion.pk),
-            again_url=self.url_of("again", deletion.pk),
-        )
+    def page_context(self, request: HttpRequest, obj: Deletion) -> dict[str, Any]:
+        return {
+            "title": _now("Deletion"),
+            "subtitle": f"{obj.kind_name} {obj.object_id}",
+            "deletion": obj,
+            "colour": COLOURS[obj.state],
+            "deleted": _parts(obj.deleted),
+            "emptied": _parts(obj.emptied),
+            "kept": _parts(obj.kept or {}),
+            "may_consent": (obj.actor_kind, obj.actor_id) != ("user", request.user.pk),
+            "decide_url": self.url_of("decide", obj.pk),
+            "may_delete": request.user.has_perm(RIGHT),
+            "again_url": self.url_of("again", obj.pk),
+        }
 
     def progress_of(self, job: Any) -> dict[str, Any]:
         return {"has_ended": job.has_ended}
@@ -140,27 +134,16 @@ class DeletionAdmin(UncountedMixin, JobAdmin):
         deletion: Deletion = self.job_or_404(request, pk)
         if not request.user.has_perm(RIGHT):
             raise PermissionDenied
-        if request.method == "POST":
-            try:
-                deletion.ask_again(actor_of(request))
-            except Conflict as error:
-                self.say_refused(request, error)
-        return redirect(self.url_of("change", pk))
+        return self.do_if_sent(request, pk, lambda: deletion.ask_again(actor_of(request)))
 
     def decide_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Take the consent of a second person to an erasure, or a refusal."""
         deletion: Deletion = self.job_or_404(request, pk)
         if not erasures.may_erase(request.user):
             raise PermissionDenied
-        if request.method == "POST":
-            decide = erasures.consent if request.POST.get("decision") == "consent" else erasures.refuse
-            try:
-                decide(actor_of(request), deletion)
-            except Conflict as error:
-                self.say_refused(request, error)
-        return redirect(self.url_of("change", pk))
+        decide = erasures.consent if request.POST.get("decision") == "consent" else erasures.refuse
+        return self.do_if_sent(request, pk, lambda: decide(actor_of(request), deletion))
 
 
 def _parts(counts: Mapping[str, int]) -> list[Part]:
-    """Return the counts of rows, sorted by the names of their models."""
     return sorted((Part(model, count) for model, count in counts.items()), key=lambda part: model_name(part.model))

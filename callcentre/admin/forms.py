@@ -41,7 +41,6 @@ class ListField(forms.CharField):
     widget = UnfoldAdminTextareaWidget(attrs={"rows": 3})
 
     def split(self, text: str) -> list[str]:
-        """Return the entries of the text."""
         return text.replace(",", " ").split()
 
     def prepare_value(self, value: Any) -> Any:

@@ -1,5 +1,6 @@
 """The pages of exports of lists and of actions on lists: their progress, and the files."""
 
+from collections.abc import Callable
 from typing import Any, cast
 
 from django.contrib import admin, messages
@@ -41,6 +42,8 @@ COLOURS = {
 class JobAdmin(ReadOnlyAdmin):
     """The base of admins of jobs. A page follows the progress by its own address."""
 
+    template: str  # of the page of a job
+
     class Media:
         css = {"all": ["callcentre/progress.css"]}
         js = ["callcentre/progress.js"]
@@ -53,11 +56,15 @@ class JobAdmin(ReadOnlyAdmin):
         label = str(job.get_state_display())
         return job.state, f"{label} {job.percent} %" if job.state == "running" and hasattr(job, "percent") else label
 
+    def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
+        job = self.job_or_404(request, object_id)
+        urls = {"list_url": self.url_of("changelist"), "progress_url": self.url_of("progress", job.pk)}
+        return self.page(request, self.template, job, **urls, **self.page_context(request, job))
+
     def progress_view(self, request: HttpRequest, pk: int) -> JsonResponse:
         return JsonResponse(self.progress_of(self.job_or_404(request, pk)))
 
     def progress_of(self, job: Any) -> dict[str, Any]:
-        """Return what the page shows of the progress."""
         label = str(job.get_state_display())
         return {"label": label, "percent": job.percent, "rows": job.row_count, "has_ended": job.has_ended}
 
@@ -68,6 +75,15 @@ class JobAdmin(ReadOnlyAdmin):
         if not self.has_view_permission(request, job):
             raise PermissionDenied
         return job
+
+    def do_if_sent(self, request: HttpRequest, pk: int, verb: Callable[[], object]) -> HttpResponse:
+        """Run the verb of a page's button, say why it was refused, and lead to the page of the job."""
+        if request.method == "POST":
+            try:
+                verb()
+            except Conflict as error:
+                self.say_refused(request, error)
+        return redirect(self.url_of("change", pk))
 
 
 class FileJobAdmin(JobAdmin):
@@ -90,6 +106,7 @@ class ListActionAdmin(UncountedMixin, JobAdmin):
     people, and administrators cancel them.
     """
 
+    template = "admin/list_action.html"
     list_display = (
         *("what", "state_label", "total_count", "done_count", "unchanged_count", "refused_count"),
         *("actor_name", "created_at"),
@@ -111,28 +128,20 @@ class ListActionAdmin(UncountedMixin, JobAdmin):
         is_own = obj is not None and obj.is_of(request.user)
         return is_own or bool(super().has_view_permission(request, obj))
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        job: ListAction = self.job_or_404(request, object_id)
+    def page_context(self, request: HttpRequest, obj: ListAction) -> dict[str, Any]:
         refusals = [
             {"sentence": sentence, "count": entry["count"], "ids": entry["ids"]}
-            for sentence, entry in sorted(job.refusals.items(), key=lambda item: -item[1]["count"])
+            for sentence, entry in sorted(obj.refusals.items(), key=lambda item: -item[1]["count"])
         ]
-        return self.page(
-            request,
-            "admin/list_action.html",
-            job,
-            title=_now("Action on a list"),
-            job=job,
-            colour=COLOURS[job.state],
-            cancelled_by=canceller_of(job),
-            refusals=refusals,
-            shown_list_url=f"{address_of(job.list_name)}?{job.query}",
-            list_url=self.url_of("changelist"),
-            progress_url=self.url_of("progress", job.pk),
-            cancel_url=self.url_of("cancel", job.pk) if _may_cancel(request, job) else "",
-        )
+        return {
+            "title": _now("Action on a list"),
+            "job": obj,
+            "colour": COLOURS[obj.state],
+            "cancelled_by": canceller_of(obj),
+            "refusals": refusals,
+            "shown_list_url": f"{address_of(obj.list_name)}?{obj.query}",
+            "cancel_url": self.url_of("cancel", obj.pk) if _may_cancel(request, obj) else "",
+        }
 
     def cancel_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         job: ListAction = self.job_or_404(request, pk)
@@ -156,6 +165,7 @@ class ListExportAdmin(UncountedMixin, FileJobAdmin):
     files.
     """
 
+    template = "admin/list_export.html"
     list_display = ("name", "list_title", "state_label", "row_count", "format", "actor_name", "created_at")
     list_display_links = ("name",)
     list_filter = (("state", ChoicesDropdownFilter), ("format", ChoicesDropdownFilter))
@@ -170,22 +180,14 @@ class ListExportAdmin(UncountedMixin, FileJobAdmin):
         """Let people who may export see their exports."""
         return request.user.has_perm(RIGHT) or bool(super().has_view_permission(request, obj))
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        export: ListExport = self.job_or_404(request, object_id)
-        return self.page(
-            request,
-            "admin/list_export.html",
-            export,
-            title=_now("Export of a list"),
-            export=export,
-            may_download=_may_download(request, export),
-            shown_list_url=f"{address_of(export.list_name)}?{export.query}",
-            list_url=self.url_of("changelist"),
-            progress_url=self.url_of("progress", export.pk),
-            download_url=self.url_of("download", export.pk),
-        )
+    def page_context(self, request: HttpRequest, obj: ListExport) -> dict[str, Any]:
+        return {
+            "title": _now("Export of a list"),
+            "export": obj,
+            "may_download": _may_download(request, obj),
+            "shown_list_url": f"{address_of(obj.list_name)}?{obj.query}",
+            "download_url": self.url_of("download", obj.pk),
+        }
 
     def download_view(self, request: HttpRequest, pk: int) -> FileResponse:
         """Answer with the file, to the person who asked for it: another person may see other rows of the list."""

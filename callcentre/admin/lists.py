@@ -31,7 +31,6 @@ class ChangeList(ThemeChangeList):
     """
 
     def get_filters_params(self, params: Any = None) -> Any:
-        """Return the parameters of the address that are for filters."""
         left: Any = super().get_filters_params(params)
         for name in (COLUMNS, SAVED):
             left.pop(name, None)

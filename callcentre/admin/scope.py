@@ -58,24 +58,27 @@ class ScopedMixin(ModelAdmin):
         return super().has_add_permission(request) and self._is_open(request) and not self._would_lose(request)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        is_inside = self._is_open(request) and not self._holds_beyond(request, obj)
-        return super().has_change_permission(request, obj) and is_inside
+        return super().has_change_permission(request, obj) and self._may_touch(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        is_inside = self._is_open(request) and not self._holds_beyond(request, obj)
-        return super().has_delete_permission(request, obj) and is_inside
+        return super().has_delete_permission(request, obj) and self._may_touch(request, obj)
+
+    def is_fixed(self, request: HttpRequest, obj: Any) -> bool:
+        """Return whether the person may neither change nor delete this row, also with the rights to do so.
+
+        A setting for all queues or campaigns is fixed for a person whose scope has not all of them.
+        """
+        is_for_all = bool(self.empty_for_all) and getattr(obj, self.empty_for_all) is None
+        return is_for_all and bool(scope_of(request).columns_that_narrow(self.model))
+
+    def _may_touch(self, request: HttpRequest, obj: Any) -> bool:
+        is_row = isinstance(obj, self.model)  # the theme asks with the key of a row, too
+        return self._is_open(request) and not (is_row and self.is_fixed(request, obj))
 
     def _would_lose(self, request: HttpRequest) -> bool:
         """Return whether a new row, such as a queue, would be outside the scope of the person who adds it."""
         narrowed = (column for column, ids in scope_of(request).by_column.items() if ids is not None)
         return any(lookups_of(self.model).get(column) == "id" for column in narrowed)
-
-    def _holds_beyond(self, request: HttpRequest, obj: Any) -> bool:
-        """Return whether a setting holds for all queues or campaigns, and the scope has not all of them."""
-        if obj is None or not self.empty_for_all:
-            return False
-        is_for_all = getattr(obj, self.empty_for_all) is None
-        return is_for_all and bool(scope_of(request).columns_that_narrow(self.model))
 
     def _is_open(self, request: HttpRequest) -> bool:
         """Return whether people with the scope of this one may use the model at all."""

@@ -23,7 +23,7 @@ from callcentre.admin.grant_limits import givable_groups, givable_permissions, s
 from callcentre.admin.rights import RightsField, offered_rights, shown_rights
 from callcentre.admin.scope import FIELDSET, ScopeForm, scope_field, scope_of
 from callcentre.admin.secrets import OwnPasswordForm, password_inputs
-from callcentre.admin.theme import ModelAdmin, ModelForm, display, needs, never, page_action
+from callcentre.admin.theme import ModelAdmin, ModelForm, column, display, needs, never, page_action
 from callcentre.core.scope import DIMENSIONS
 from callcentre.models import Lockout, User
 from callcentre.rate_limits import forget_failures
@@ -54,6 +54,13 @@ def rows_of(user: User, request: HttpRequest) -> list[dict[str, Any]]:
     ]
 
 
+def end_chosen(request: HttpRequest, user: User) -> str:
+    """End the session of a user that a page names, or all but that of the request. Return the sentence about it."""
+    actor, name = user_of(request).actor, request.POST.get("session")
+    count = end_session(user, actor, name) if name else end_sessions(user, actor, but=request.session.session_key)
+    return ngettext("%(count)s session ended.", "%(count)s sessions ended.", count) % {"count": count}
+
+
 class SignInMixin(Admin):
     """The pages on which an administrator ends sessions and removes the second factor of a person.
 
@@ -65,13 +72,8 @@ class SignInMixin(Admin):
     @page_action(description=_("Log-ins"), url_path="log-ins", icon="devices", permissions=["change"])
     def log_ins(self, request: HttpRequest, object_id: str) -> HttpResponse:
         user: User = self.row_or_404(request, object_id)
-        actor = user_of(request).actor
         if request.method == "POST":
-            name = request.POST.get("session")
-            but = request.session.session_key
-            count = end_session(user, actor, name) if name else end_sessions(user, actor, but=but)
-            sentence = ngettext("%(count)s session ended.", "%(count)s sessions ended.", count)
-            self.message_user(request, sentence % {"count": count}, messages.SUCCESS)
+            self.message_user(request, end_chosen(request, user), messages.SUCCESS)
             return redirect(request.path)
         return self.page(
             request,
@@ -213,9 +215,7 @@ class UserAdmin(SignInMixin, GivableFieldsMixin, ScopeColumnsMixin, Admin, Djang
         (_("Dates"), {"fields": ("last_login", "date_joined")}),
     )
 
-    @admin.display(description=pgettext_lazy("with the surname", "name"))
-    def full_name(self, user: User) -> str:
-        return user.get_full_name()
+    full_name = column(User.get_full_name, description=pgettext_lazy("with the surname", "name"))
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         if obj is None:
@@ -231,11 +231,8 @@ class UserAdmin(SignInMixin, GivableFieldsMixin, ScopeColumnsMixin, Admin, Djang
         """Let only superusers make superusers."""
         return self.readonly_fields if request.user.is_superuser else (*self.readonly_fields, "is_superuser")
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse to change people who are stronger."""
-        if isinstance(obj, User) and stronger_users(user_of(request)).filter(pk=obj.pk).exists():
-            return False
-        return super().has_change_permission(request, obj)
+    def is_fixed(self, request: HttpRequest, obj: Any) -> bool:
+        return stronger_users(user_of(request)).filter(pk=obj.pk).exists()
 
     def save_form(self, request: HttpRequest, form: Any, change: bool) -> Any:
         user = super().save_form(request, form, change)
@@ -281,15 +278,9 @@ class GroupAdmin(GivableFieldsMixin, Admin, DjangoGroupAdmin):  # type: ignore[m
     list_display = ("name",)
     filter_horizontal = ()
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def is_fixed(self, request: HttpRequest, obj: Any) -> bool:
         """Refuse to change groups that are stronger: a permission taken from a group is taken from its members."""
-        return super().has_change_permission(request, obj) and not self._is_stronger(request, obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_delete_permission(request, obj) and not self._is_stronger(request, obj)
-
-    def _is_stronger(self, request: HttpRequest, obj: Any) -> bool:
-        return isinstance(obj, Group) and stronger_groups(user_of(request)).filter(pk=obj.pk).exists()
+        return stronger_groups(user_of(request)).filter(pk=obj.pk).exists()
 
 
 class ProviderGroupForm(ScopeForm, ModelForm):
@@ -304,23 +295,13 @@ class ProviderGroupAdmin(GivableFieldsMixin, ScopeColumnsMixin, Admin):
     list_display = ("name", "roles")
     search_fields = ("name",)
     fieldsets = ((None, {"fields": ("name", "groups")}), FIELDSET)
+    prefetched = ("groups",)
 
-    @display(description=_("Roles"))
-    def roles(self, group: ProviderGroup) -> str:
-        return ", ".join(role.name for role in group.groups.all())
+    roles = column(lambda group: ", ".join(role.name for role in group.groups.all()), description=_("Roles"))
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[ProviderGroup]:
-        return super().get_queryset(request).prefetch_related("groups")
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_change_permission(request, obj) and not self._is_stronger(request, obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_delete_permission(request, obj) and not self._is_stronger(request, obj)
-
-    def _is_stronger(self, request: HttpRequest, obj: Any) -> bool:
-        """Return whether the group gives more than the person could give."""
-        return obj is not None and obj.groups.exclude(pk__in=givable_groups(user_of(request))).exists()
+    def is_fixed(self, request: HttpRequest, obj: Any) -> bool:
+        """Refuse to change a group that gives more than the person could give."""
+        return bool(obj.groups.exclude(pk__in=givable_groups(user_of(request))).exists())
 
 
 @admin.register(Lockout)

@@ -199,7 +199,6 @@ def _field_schema(field: Any) -> Schema:
 
 
 def batch_shape(name: str, key: str, reader: type[Input], most: int, example: list[dict[str, Any]]) -> Shape:
-    """Return the shape of a request with many items."""
     properties: Any = {key: array(input_shape(reader), "The items.", minItems=1, maxItems=most, example=example)}
     return shape(name, "Many items at once.", **properties)
 

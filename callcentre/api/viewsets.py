@@ -215,7 +215,6 @@ class ApiViewSet(ViewSet):
 
     @property
     def principal(self) -> Principal:
-        """The API user behind the request."""
         return cast("Principal", self.request.user)
 
     @property

@@ -259,8 +259,7 @@ def prune(before: datetime) -> int:
 
 def _delete_oldest(entries: QuerySet[Any]) -> int:
     oldest = list(entries.order_by("at").values_list("pk", flat=True)[:_PRUNED_AT_ONCE])
-    deleted: int = entries.model._base_manager.filter(pk__in=oldest).delete()[0]
-    return deleted
+    return int(entries.model._base_manager.filter(pk__in=oldest).delete()[0])
 
 
 @lru_cache(maxsize=1)

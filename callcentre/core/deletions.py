@@ -48,8 +48,6 @@ ON_HOLD = gettext_noop("A legal hold forbids the deletion.")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The number of rows of one model."""
-
     model: str
     count: int
 

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy
 from callcentre.core import personal_data
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
-from callcentre.core.changes import change_columns, still_there
+from callcentre.core.changes import change_columns, still_there, store
 from callcentre.core.deletions import RIGHT, Consequences, Deletion, Kind, checked_reason, register
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode
@@ -73,9 +73,8 @@ def consent(actor: Actor, deletion: Deletion) -> None:
         locked = _locked(deletion)
         if (locked.actor_kind, locked.actor_id) == (actor.kind, actor.id):
             raise Conflict(ErrorCode.CONSENT_OF_ANOTHER)
-        locked.state, locked.next_attempt_at = Deletion.State.QUEUED, timezone.now()
-        locked.consented_by, locked.consented_at = actor.name[:150], timezone.now()
-        locked.save(update_fields=["state", "next_attempt_at", "consented_by", "consented_at"])
+        now = timezone.now()
+        store(locked, state=Deletion.State.QUEUED, next_attempt_at=now, consented_by=actor.name[:150], consented_at=now)
         record(actor, AuditAction.CONSENT_DELETION, locked, name=KIND)
         enqueue(Deletion.task, deletion.pk)
 
@@ -84,8 +83,7 @@ def refuse(actor: Actor, deletion: Deletion) -> None:
     """End an erasure that waits for consent. The person who asked may withdraw it so. Raise Conflict otherwise."""
     with transaction.atomic():
         locked = _locked(deletion)
-        locked.state, locked.finished_at, locked.person = Deletion.State.REFUSED, timezone.now(), ""
-        locked.save(update_fields=["state", "finished_at", "person"])
+        store(locked, state=Deletion.State.REFUSED, finished_at=timezone.now(), person="")
         record(actor, AuditAction.REFUSE_DELETION, locked, name=KIND)
 
 

@@ -63,7 +63,6 @@ def _run_apart(work: Work, given: bytes) -> bytes:
 
 
 def _main(module: str, name: str) -> None:
-    """Do the work of the limited process."""
     import resource  # noqa: PLC0415  (only this function needs it)
 
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))

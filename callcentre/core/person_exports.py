@@ -15,16 +15,11 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.core import personal_data
 from callcentre.core.actor import Actor
-from callcentre.core.audit import AuditAction, record
-from callcentre.core.changes import actor_columns
 from callcentre.core.due_work import Claim
 from callcentre.core.encryption import EncryptedTextField
-from callcentre.core.enqueue import enqueue
 from callcentre.core.exporting.builds import Builder, Progress
 from callcentre.core.exporting.jobs import FileJob
-from callcentre.core.file_removals import FileRemoval
 from callcentre.core.personal_data import Data, Person
-from callcentre.core.request_id import current_request_id
 from callcentre.core.scope import WITHOUT_SCOPE_ONLY, Lookups
 
 
@@ -71,15 +66,11 @@ def ask_export(actor: Actor, person: Person) -> PersonExport:
     """Ask a worker for the export of a person. Raise ValidationError if too many of the actor's wait."""
     with transaction.atomic():
         PersonExport.objects.check_may_ask(actor)
-        export = PersonExport.objects.create(
-            person=person.text,
-            customer_id=person.customers[0] if person.customers else None,
-            language=translation.get_language(),
-            request_id=current_request_id(),
-            **actor_columns(actor),
+        customer_id = person.customers[0] if person.customers else None
+        language = translation.get_language()
+        export: PersonExport = PersonExport.objects.ask(
+            actor, person=person.text, customer_id=customer_id, language=language
         )
-        record(actor, AuditAction.EXPORT, export, name=export.file_name)
-        enqueue(PersonExport.task)
     return export
 
 
@@ -157,9 +148,4 @@ def _add_file(archive: zipfile.ZipFile, path: str, name: str) -> None:
 
 def forget_exports(**_unused: Any) -> None:
     """Remove the files of all exports of persons, at the end of a deletion; called in no transaction."""
-    with transaction.atomic():
-        written = PersonExport.objects.exclude(file="")
-        FileRemoval.add(list(written.values_list("file", flat=True)))
-        written.update(file="")
-        # Their builder notices it when the file is done, and removes it.
-        PersonExport.objects.waiting().update(state=PersonExport.State.QUEUED, next_attempt_at=timezone.now())
+    PersonExport.objects.forget_files()

@@ -33,7 +33,6 @@ class PhoneError(ValueError):
         self.code = code
 
     def fault(self, field: str) -> Fault:
-        """The message for the client."""
         return Fault(self.code, field)
 
 

@@ -13,7 +13,6 @@ class Statement(SQL):
     """
 
     def of(self, **parts: str | float | Composable) -> str:
-        """Return the statement with these parts."""
         return self.format(**{name: _composable(part) for name, part in parts.items()}).as_string()
 
 

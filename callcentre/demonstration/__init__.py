@@ -11,9 +11,7 @@ Row = TypeVar("Row", bound=Model)
 
 
 def data(name: str) -> dict[str, Any]:
-    """Read one of the YAML files."""
-    read: dict[str, Any] = yaml.safe_load((DATA / f"{name}.yaml").read_text())
-    return read
+    return dict(yaml.safe_load((DATA / f"{name}.yaml").read_text()))
 
 
 def add(model: type[Row], rows: list[dict[str, Any]], key: str = "name", **same: Any) -> list[Row]:

@@ -108,7 +108,6 @@ def seed() -> None:
 
 
 def _queue(name: str, address: str) -> TicketQueue:
-    """Create a queue with its address."""
     if (queue := TicketQueue.objects.filter(name=name).first()) is None:
         queue = TicketQueue.objects.create(
             name=name,

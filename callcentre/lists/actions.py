@@ -97,7 +97,6 @@ def run(pk: int) -> None:
 
 
 def _take_turn(claim: Claim[ListAction]) -> None:
-    """Do portions for some seconds."""
     pk = claim.row.pk
     ends_at = time.monotonic() + TURN_SECONDS
     ids = _Ids(pk)
@@ -222,7 +221,6 @@ class _Worker:
             self.job.unchanged_count += 1
 
     def _apply(self, pk: str) -> _Outcome:
-        """Apply the action to a row."""
         asked = self._asked()
         try:
             with transaction.atomic():

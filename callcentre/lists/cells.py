@@ -25,8 +25,6 @@ _EMPTY = ("", "-", "–", "—")
 
 @dataclass(frozen=True)
 class ListColumn:
-    """A column of a list. `admin` is the admin of the model."""
-
     field: str
     admin: Any
 

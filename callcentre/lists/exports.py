@@ -11,13 +11,9 @@ from django.utils import translation
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.audit import AuditAction, record
-from callcentre.core.changes import actor_columns
 from callcentre.core.due_work import Claim
-from callcentre.core.enqueue import enqueue
 from callcentre.core.exporting.builds import Builder, Progress, Refused, written_once
 from callcentre.core.exporting.formats import writer_of
-from callcentre.core.request_id import current_request_id
 from callcentre.core.scope import DIMENSIONS
 from callcentre.lists.cells import columns_of
 from callcentre.lists.listed import admin_of, list_of, person, query_of_log
@@ -33,19 +29,17 @@ def ask_export(user: User, list_name: str, title: str, query: str, format_: str)
     """Ask a worker for an export of a list with the filters, search, order and columns of its address."""
     with transaction.atomic():
         ListExport.objects.check_may_ask(user.actor)
-        export = ListExport.objects.create(
+        export: ListExport = ListExport.objects.ask(
+            user.actor,
+            name=title,
+            changes={"list": [None, list_name], "query": [None, query_of_log(query)], "format": [None, format_]},
             list_name=list_name,
             list_title=title,
             query=query,
             format=format_,
             language=translation.get_language(),
-            request_id=current_request_id(),
-            **actor_columns(user.actor),
             **user.scope.by_column,
         )
-        asked = {"list": [None, list_name], "query": [None, query_of_log(query)], "format": [None, format_]}
-        record(user.actor, AuditAction.EXPORT, export, name=title, changes=asked)
-        enqueue("lists.build_exports")
     return export
 
 

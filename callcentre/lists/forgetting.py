@@ -7,12 +7,10 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from callcentre.core.audit import AuditAction, AuditEntry
 from callcentre.core.deletions import forget_log_entries
 from callcentre.core.enqueue import enqueue
-from callcentre.core.file_removals import FileRemoval
 from callcentre.lists.models import ListAction, ListExport, SavedView
 
 # The parameter of an address with the words that were searched for.
@@ -22,11 +20,7 @@ _SEARCHES = Q(query__contains="q=")
 def forget(**_unused: Any) -> None:
     """Remove files and search words of all lists. An export that is being built begins again."""
     with transaction.atomic():
-        written = ListExport.objects.exclude(file="")
-        FileRemoval.add(list(written.values_list("file", flat=True)))
-        written.update(file="")
-        # Their builder notices it when the file is done, and removes it.
-        ListExport.objects.waiting().update(state=ListExport.State.QUEUED, next_attempt_at=timezone.now())
+        ListExport.objects.forget_files()
         enqueue("lists.build_exports")
         ended = ~Q(state__in=[ListExport.State.QUEUED, ListExport.State.RUNNING])
         ListExport.objects.filter(_SEARCHES, ended).update(query="")

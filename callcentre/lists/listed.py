@@ -18,9 +18,6 @@ from callcentre.lists.runs import WorkerRun
 from callcentre.models import User
 from callcentre.signin.enforcement import must_set_up
 
-# The attribute of a request whose search stopped at so many rows.
-SEARCH_LIMIT = "search_limit"
-
 
 @dataclass
 class Asked:

@@ -162,7 +162,6 @@ class ListAction(AskedFor, ScopeColumns, DueWork):
 
     @property
     def left_count(self) -> int:
-        """The number of rows that were not reached."""
         return (self.total_count or 0) - self.place
 
 

@@ -33,7 +33,6 @@ class Run:
         return of_selected
 
     def shows(self, message: str, level: int) -> bool:
-        """Return whether the page shows the message."""
         return True
 
     def note(self, changed: int) -> None:
@@ -142,6 +141,5 @@ class WorkerRun(Run):
 
 
 def run_of(request: HttpRequest) -> Run:
-    """Return the run of the action that a request asks for."""
     run: Run = getattr(request, "run", None) or Run()
     return run

@@ -81,8 +81,7 @@ def keep_in_session(session: Any, user: User) -> None:
 
 def default_of(session: Any, list_name: str) -> str:
     """Return the query with which the list opens, or ""."""
-    query: str = session.get(_OF_SESSION, {}).get(list_name, "")
-    return query
+    return str(session.get(_OF_SESSION, {}).get(list_name, ""))
 
 
 def address_of_view(view: SavedView) -> str:

@@ -15,7 +15,6 @@ def build_exports() -> None:
 
 @shared_task(name="lists.prune_exports")
 def prune_exports() -> None:
-    """Remove the files of old exports of lists."""
     remove_outdated_files(ListExport)
 
 

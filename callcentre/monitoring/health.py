@@ -131,9 +131,6 @@ def _check_space() -> None:
         raise NotReadyError(f"Little space is left on: {', '.join(low)}.")
 
 
-probes["space"] = _check_space
-
-
 CHECKS: dict[str, Callable[[], object]] = {
     "database": partial(query, "SELECT 1"),
     "broker": _check_broker,
@@ -147,16 +144,13 @@ def _check_processes() -> None:
         raise NotReadyError(f"No heartbeat from: {', '.join(dead)}.")
 
 
-probes["processes"] = _check_processes
-
-
 def _check_replica() -> None:
     """No part of the readiness: the primary answers in its place."""
     if replica.REPLICA in settings.DATABASES and (found := replica.lag()).is_too_long:
         raise NotReadyError(f"The replica is {found.seconds:.0f} seconds behind.")
 
 
-probes["replica"] = _check_replica
+probes.update(space=_check_space, processes=_check_processes, replica=_check_replica)
 
 
 # Metrics

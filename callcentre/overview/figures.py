@@ -45,7 +45,6 @@ _STATE = Statement("SELECT {is_connected}, to_dial, without FROM ({campaigns}) A
 
 
 def read_processes() -> dict[str, Any]:
-    """Return the state of each kind of process."""
     dead = missing({kind: seconds for kind, seconds, _count in rows_of(SILENCES)})
     ((is_connected, to_dial, without_dialler),) = rows_of(_STATE.format(day=timezone.localdate().isoformat()))
     return {

@@ -7,7 +7,6 @@ from callcentre.overview.watch import outbox, set_alarm_of_trunk, watch
 
 @shared_task(name="overview.watch_alarms")
 def watch_alarms() -> None:
-    """Raise and clear alarms."""
     set_alarm_of_trunk()
     watch()
 

@@ -52,8 +52,6 @@ class Step:
 
 
 class CallForm(forms.Form):
-    """The agent and the number of a test call."""
-
     agent = forms.ModelChoiceField(
         Agent.objects.active().exclude(number="").order_by("login"),
         label=_("Agent"),
@@ -69,8 +67,6 @@ class CallForm(forms.Form):
 
 
 class MailForm(forms.Form):
-    """The address and the ticket queue of a test mail."""
-
     recipient = forms.EmailField(
         max_length=254, label=_("To"), widget=UnfoldAdminEmailInputWidget(attrs={"id": "mail-recipient"})
     )

@@ -306,8 +306,6 @@ def _start_of(answer: Answer) -> Message:
 
 
 class _Empty:
-    """The empty body."""
-
     def read(self, size: int = -1) -> bytes:
         return b""
 

@@ -82,10 +82,7 @@ def login(request: HttpRequest) -> HttpResponseBase:
     except SecondStepNeeded as needed:
         return begin(request, needed.user)
     form = (getattr(response, "context_data", None) or {}).get("form")
-    if refusal := getattr(form, "refusal", None):
-        response.status_code = 429
-        response.headers["Retry-After"] = str(refusal.seconds)
-    return response
+    return passwords.refused(response, getattr(form, "refusal", None))
 
 
 class OwnPasswordForm(AdminOwnPasswordChangeForm):
@@ -102,8 +99,6 @@ class OwnPasswordForm(AdminOwnPasswordChangeForm):
 
 
 class OwnPasswordView(PasswordChangeView):
-    """The page for changing one's own password."""
-
     form_class = OwnPasswordForm
     success_url = reverse_lazy("admin:password_change_done")
 

@@ -258,7 +258,6 @@ MENU: tuple[Area, ...] = (
 
 
 def menu(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return the areas with the pages that the user may see."""
     groups: list[dict[str, Any]] = [{"title": "", "items": _homes(request)}]
     for title, pages, is_folded in MENU:
         items = [

@@ -26,8 +26,6 @@ from callcentre.signin.verbs import ask_for_reset, end_sessions, may_ask
 
 
 class AskForm(forms.Form):
-    """The person who wants a new password."""
-
     typed = forms.CharField(
         label=_("Login or e-mail address"),
         max_length=254,
@@ -36,8 +34,6 @@ class AskForm(forms.Form):
 
 
 class ChosenPasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic in the stubs only
-    """The new password, twice."""
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name in ("new_password1", "new_password2"):

@@ -22,7 +22,7 @@ from callcentre import passwords
 from callcentre.admin import user_of
 from callcentre.admin.pages import site_page
 from callcentre.admin.secrets import OwnPasswordForm
-from callcentre.admin.users import rows_of
+from callcentre.admin.users import end_chosen, rows_of
 from callcentre.models import User
 from callcentre.signin.enforcement import is_required_of
 from callcentre.signin.models import RecoveryCode, SecondFactor
@@ -30,7 +30,6 @@ from callcentre.signin.verbs import (
     begin_second_factor,
     check_code,
     confirm_second_factor,
-    end_session,
     end_sessions,
     has_second_factor,
     remove_second_factor,
@@ -82,17 +81,17 @@ def code_page(request: HttpRequest) -> HttpResponseBase:
     if user is None or not has_second_factor(user):
         return redirect("admin:login")
     form = CodeForm(request.POST or None)
-    refusal = None
-    if form.is_valid():
-        is_right, refusal = _attempt(request, user, form)
-        if is_right:
-            return HttpResponseRedirect(pending_login.complete(request, user))
+    is_right, refusal = _attempt(request, user, form)
+    if is_right:
+        return HttpResponseRedirect(pending_login.complete(request, user))
     response = site_page(request, "admin/second_factor/code.html", _now("Second step"), form=form)
-    return _refused(response, refusal)
+    return passwords.refused(response, refusal)
 
 
 def _attempt(request: HttpRequest, user: User, form: forms.Form) -> tuple[bool, passwords.Refused | None]:
     """Check the code of the form, and use it up. Return whether it is right, and the lockout if there is one."""
+    if not form.is_valid():
+        return False, None
     code, username = form.cleaned_data["code"], user.get_username()
     try:
         if passwords.attempt(request, username, lambda: check_code(user, code)):
@@ -104,13 +103,6 @@ def _attempt(request: HttpRequest, user: User, form: forms.Form) -> tuple[bool, 
         refusal = error
         form.add_error("code", error.sentence)
     return False, refusal
-
-
-def _refused(response: HttpResponse, refusal: passwords.Refused | None) -> HttpResponse:
-    if refusal:
-        response.status_code = 429
-        response.headers["Retry-After"] = str(refusal.seconds)
-    return response
 
 
 def _wrong_code(user: User) -> str:
@@ -172,7 +164,7 @@ def new_codes(request: HttpRequest) -> HttpResponse:
     """Replace the recovery codes, and show the new ones once. One of them switches the second factor off."""
     form = CodeAndPasswordForm.of(request)(request.POST if request.method == "POST" else None)
     user = user_of(request)
-    is_right, refusal = _attempt(request, user, form) if form.is_valid() else (False, None)
+    is_right, refusal = _attempt(request, user, form)
     if is_right and (codes := renew_recovery_codes(user, user.actor)):
         return _codes_page(request, codes, reverse("second-factor"), layout=INSIDE)
     page = _question(
@@ -182,7 +174,7 @@ def new_codes(request: HttpRequest) -> HttpResponse:
         intro=_now("You get ten new codes. The present ones stop working."),
         submit_label=_now("Make new codes"),
     )
-    return _refused(page, refusal)
+    return passwords.refused(page, refusal)
 
 
 @never_cache
@@ -192,7 +184,7 @@ def switch_off(request: HttpRequest) -> HttpResponse:
     user = user_of(request)
     if not has_second_factor(user):
         return redirect("second-factor")
-    is_right, refusal = _attempt(request, user, form) if form.is_valid() else (False, None)
+    is_right, refusal = _attempt(request, user, form)
     if is_right:
         remove_second_factor(user, user.actor, but=request.session.session_key)
         messages.success(request, _now("The two-factor log-in is switched off."))
@@ -203,7 +195,7 @@ def switch_off(request: HttpRequest) -> HttpResponse:
     page = _question(
         request, form, title=_now("Switch off"), intro=" ".join(sentences), submit_label=_now("Switch off")
     )
-    return _refused(page, refusal)
+    return passwords.refused(page, refusal)
 
 
 @never_cache
@@ -211,12 +203,7 @@ def own_sessions(request: HttpRequest) -> HttpResponse:
     """Answer with the sessions of the person; end one of them, or all others."""
     user = user_of(request)
     if request.method == "POST":
-        if name := request.POST.get("session"):
-            count = end_session(user, user.actor, name)
-        else:
-            count = end_sessions(user, user.actor, but=request.session.session_key)
-        sentence = ngettext("%(count)s session ended.", "%(count)s sessions ended.", count)
-        messages.success(request, sentence % {"count": count})
+        messages.success(request, end_chosen(request, user))
         return redirect("own-sessions")
     return site_page(request, "admin/second_factor/sessions.html", _now("Sessions"), rows=rows_of(user, request))
 

@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
-from callcentre.admin import PeriodFilter, ReadOnlyAdmin, UncountedMixin, actor_of, display
+from callcentre.admin import PeriodFilter, ReadOnlyAdmin, UncountedMixin, actor_of, column
 from callcentre.admin.dates import dates_filter
 from callcentre.admin.periods import within
 from callcentre.admin.scope import AutocompleteSelectFilter
@@ -140,6 +140,15 @@ class AttemptAdmin(UncountedMixin, ReadOnlyAdmin):
         *("dialled_at", "answered_at", "joined_at", "ended_at", "outcome", "zone", "rule_shown", "figures"),
     )
 
+    outcome_shown = column(
+        lambda attempt: (attempt.outcome or "open", attempt.get_outcome_display() or _("in a call")),
+        description=_("outcome"),
+        label=COLOURS,
+    )
+    rule_shown = column(
+        lambda attempt: _("hours ignored") if attempt.rule == IGNORED else attempt.rule, description=_("rule of hours")
+    )
+
     def get_urls(self) -> list[URLPattern]:
         return [self.url_to("download/", self.download_view, "download"), *super().get_urls()]
 
@@ -148,17 +157,6 @@ class AttemptAdmin(UncountedMixin, ReadOnlyAdmin):
             return rows.filter(number=normalise(text))
         except PhoneError:
             return rows.none()
-
-    @display(
-        description=_("outcome"),
-        label=COLOURS,
-    )
-    def outcome_shown(self, attempt: Attempt) -> tuple[str, Any]:
-        return attempt.outcome or "open", attempt.get_outcome_display() or _("in a call")
-
-    @display(description=_("rule of hours"))
-    def rule_shown(self, attempt: Attempt) -> Any:
-        return _("hours ignored") if attempt.rule == IGNORED else attempt.rule
 
     def download_view(self, request: HttpRequest) -> StreamingHttpResponse:
         """Answer with the attempts of the list, with its filters, as CSV."""

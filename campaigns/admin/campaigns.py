@@ -206,10 +206,10 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
     has_import_permission = needs("campaigns.add_recordimport")
 
     code_shown = column(lambda campaign: campaign.code, description=_("id"))
+    agents_count = column(lambda campaign: campaign.agent_count, description=_("agents"), ordering="agent_count")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Campaign]:
-        campaigns: QuerySet[Campaign] = super().get_queryset(request).annotate(agent_count=Count("agents"))
-        return campaigns
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).annotate(agent_count=Count("agents"))
 
     def get_fieldsets(self, request: HttpRequest, obj: Campaign | None = None) -> Any:
         """Show few fields of a new campaign, and the id of an existing one read-only: it never changes."""
@@ -241,10 +241,6 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
     @display(description=_("progress"))
     def progress(self, campaign: Campaign) -> str:
         return render_to_string("admin/campaigns/progress.html", {"progress": snapshot().of(campaign.pk)})
-
-    @display(description=_("agents"), ordering="agent_count")
-    def agents_count(self, campaign: Campaign) -> int:
-        return int(vars(campaign)["agent_count"])
 
     @admin.action(description=_("Activate"), permissions=["change"])
     def activate(self, request: HttpRequest, campaigns: QuerySet[Campaign]) -> None:

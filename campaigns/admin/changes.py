@@ -1,14 +1,9 @@
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import ObjectDoesNotExist
-from django.db.models import QuerySet
-from django.http import HttpRequest
-from django.urls import reverse
-from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin, display, link
+from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin, display, related
 from callcentre.admin.history import in_words
 from campaigns.models import RecordChange
 from campaigns.models.status import as_read
@@ -21,22 +16,16 @@ class RecordChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     list_display = ("at", "record_link", "campaign", "what", "from_to", "who")
     list_display_links = ("at",)
     fields = ("at", "record_link", "campaign", "what", "from_to", "details", "who")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[RecordChange]:
-        # No join: the table is larger than that of records, and a record may be deleted.
-        return super().get_queryset(request).prefetch_related("record__campaign")
+    # No join: the table is larger than that of records, and a record may be deleted.
+    prefetched = ("record__campaign",)
 
     @display(description=_("record"))
-    def record_link(self, change: RecordChange) -> str:
-        record = _record_of(change)
-        if record is None:
-            return _now("deleted (%(id)s)") % {"id": change.record_id}
-        url = reverse("admin:campaigns_record_change", args=[record.pk])
-        return link(url, record)
+    def record_link(self, change: RecordChange) -> Any:
+        return self.owner(change)
 
     @display(description=_("campaign"))
     def campaign(self, change: RecordChange) -> str:
-        record = _record_of(change)
+        record = related(change, "record")
         return str(record.campaign) if record else ""
 
     @display(description=_("status"))
@@ -47,10 +36,3 @@ class RecordChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
 
     def changes_of(self, change: RecordChange) -> list[tuple[Any, Any, Any]]:
         return [(name, in_words(old) or "–", in_words(new) or "–") for name, (old, new) in change.changes.items()]
-
-
-def _record_of(change: RecordChange) -> Any:
-    try:
-        return change.record
-    except ObjectDoesNotExist:
-        return None

@@ -23,7 +23,7 @@ from callcentre.admin.theme import ModelForm
 from callcentre.core.actor import Actor
 from callcentre.core.integers import integer_of
 from callcentre.core.spreadsheets import CsvWriter
-from campaigns.dialling.compliance import Figures, compliance
+from campaigns.dialling.compliance import compliance
 from campaigns.dialling.day_counts import CallCounts, of_days, of_hour
 from campaigns.dialling.status import DiallingStatus, dialling_status
 from campaigns.models import Campaign, DiallingSwitch, RecordOffer
@@ -112,8 +112,6 @@ COLUMNS = (
 
 
 class DiallingPages(Admin):
-    """The pages of dialling of CampaignAdmin."""
-
     def get_urls(self) -> list[URLPattern]:
         return [
             self.url_to("compliance/", self.compliance_view, "compliance"),
@@ -194,7 +192,10 @@ class DiallingPages(Admin):
         writer = CsvWriter(written)
         writer.write([COLUMNS])
         writer.write(
-            (campaign.code, campaign.name, day.isoformat(), *_cells(figures))
+            (
+                *(campaign.code, campaign.name, day.isoformat(), figures.attempts, figures.live_answers),
+                *(figures.drops, figures.drop_rate, figures.machines, figures.outside_hours),
+            )
             for (campaign, day), figures in found.by_campaign_and_day.items()
         )
         response = HttpResponse(written.getvalue(), content_type="text/csv; charset=utf-8")
@@ -220,11 +221,6 @@ def _records(status: DiallingStatus) -> list[tuple[Any, int]]:
         "done": _("done"),
     }
     return [(label, status.records[name]) for name, label in labels.items()]
-
-
-def _cells(figures: Figures) -> tuple[Any, ...]:
-    counts = (figures.attempts, figures.live_answers, figures.drops, figures.drop_rate, figures.machines)
-    return (*counts, figures.outside_hours)
 
 
 class SwitchForm(ModelForm):

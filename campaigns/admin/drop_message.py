@@ -27,8 +27,6 @@ class MessageForm(forms.Form):
 
 
 class DropMessagePage(Admin):
-    """The page of CampaignAdmin with the message of dropped calls."""
-
     @page_action(
         description=_("Message of dropped calls"), url_path="drop-message", icon="voicemail", permissions=["change"]
     )

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, reverse
@@ -20,7 +19,7 @@ from callcentre.admin.base import REFUSALS
 from callcentre.admin.jobs import JobAdmin
 from callcentre.admin.scope import RelatedDropdownFilter, offer_within, scope_of
 from callcentre.core.audit import AuditAction, record_once
-from callcentre.core.errors import Conflict, ErrorCode, Invalid
+from callcentre.core.errors import ErrorCode, Invalid
 from campaigns.admin.import_forms import ColumnsForm, UploadForm
 from campaigns.importing.columns import check_choices, guess_columns
 from campaigns.importing.do_not_call_file import columns_of_header
@@ -62,7 +61,7 @@ class RecordImportAdmin(JobAdmin):
         ("target", ChoicesDropdownFilter),
         ("campaign", RelatedDropdownFilter),
     )
-    list_select_related = ("campaign",)
+    joined = ("campaign",)
     search_fields = ("file_name", "campaign__code", "campaign__name")
     search_help_text = _("File or campaign")
     sentences = {ErrorCode.CONFLICT: _("Another user has started this import already.")}
@@ -279,15 +278,7 @@ class RecordImportAdmin(JobAdmin):
         given: RecordImport = self.job_or_404(request, pk)
         if not self.has_add_permission(request):
             raise PermissionDenied
-        if request.method == "POST":
-            try:
-                queue_import(given, actor_of(request))
-            except Conflict as error:
-                self.say_refused(request, error)
-        return redirect(self.url_of("change", pk))
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[RecordImport]:
-        return super().get_queryset(request).select_related("campaign")
+        return self.do_if_sent(request, pk, lambda: queue_import(given, actor_of(request)))
 
     def _page(self, request: HttpRequest, name: str, **context: Any) -> HttpResponse:
         given = context.get("given")

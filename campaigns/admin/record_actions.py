@@ -78,8 +78,6 @@ class AgentActionForm(forms.Form):
 
 
 class RecordActions(Admin):
-    """The actions of the list of records."""
-
     actions = ("set_status", "assign")
 
     @admin.action(description=_("Set the status"), permissions=["change"])

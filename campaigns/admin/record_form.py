@@ -95,7 +95,6 @@ class NumberMixin(forms.Form):
 
 
 def form_class(facts: CampaignFacts, is_new: bool) -> type[RecordForm]:
-    """Return the form for records of this campaign."""
     inputs: dict[str, Any] = {"facts": facts}
     if is_new:
         inputs["phone_number"] = NumberMixin.base_fields["phone_number"]

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter
 
-from callcentre.admin import Admin, HistoryMixin, UncountedMixin, actor_of, display, link
+from callcentre.admin import Admin, HistoryMixin, UncountedMixin, actor_of, column, display, link, link_to
 from callcentre.admin.dates import DATES
 from callcentre.admin.history import SHOWN, Entry, entry_of, in_words
 from callcentre.admin.lists import rows_up_to, takes_all_rows
@@ -97,13 +97,15 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
         ("agent", AutocompleteSelectFilter),
     )
     date_column = "created_at"
-    list_select_related = ("campaign", "status", "agent")
+    joined = ("campaign", "status", "agent")
     search_fields = ("number",)
     search_help_text = _("Number in any spelling, or identifier")
     autocomplete_fields = ("agent",)
     readonly_fields = ("number_shown", "campaign_link", "customer", "called_at", "created_at")
     sentences = SENTENCES
     change_form_before_template = "admin/campaigns/record_notice.html"
+
+    campaign_link = column(lambda record: link_to(record.campaign), description=_("campaign"))
 
     # The list
 
@@ -127,19 +129,9 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
             record_form.fill(record, facts)
         return record
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Record]:
-        return super().get_queryset(request).select_related("campaign", "status", "agent")
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def is_fixed(self, request: HttpRequest, obj: Any) -> bool:
         """Refuse a record that a live call has leased."""
-        if isinstance(obj, Record) and obj.is_leased:
-            return False
-        return bool(super().has_change_permission(request, obj))
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        if isinstance(obj, Record) and obj.is_leased:
-            return False
-        return bool(super().has_delete_permission(request, obj))
+        return bool(obj.is_leased)
 
     def _facts(self, request: HttpRequest, obj: Record | None) -> CampaignFacts:
         facts: CampaignFacts = vars(request if obj is None else obj)["campaign_facts"]
@@ -177,11 +169,6 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
             record.phone_number if record.phone_number == record.number else f"{record.phone_number} ({record.number})"
         )
         return f"{shown}, {more}" if more else shown
-
-    @display(description=_("campaign"))
-    def campaign_link(self, record: Record) -> str:
-        url = reverse("admin:campaigns_campaign_change", args=[record.campaign_id])
-        return link(url, record.campaign)
 
     @display(description=_("customer"))
     def customer(self, record: Record) -> str:

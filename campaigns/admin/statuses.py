@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Count, QuerySet
+from django.db.models import Count
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -33,20 +33,15 @@ class DictionaryStatusAdmin(InstalledNamesMixin, Admin):
 
 @admin.register(CampaignGroup)
 class CampaignGroupAdmin(Admin):
-    """The groups of campaigns."""
-
     # The number tells groups that share a name apart.
     list_display = ("name", "id", "campaigns_count")
     fields = ("name",)
     search_fields = ("name",)
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[CampaignGroup]:
-        groups: QuerySet[CampaignGroup] = super().get_queryset(request).annotate(campaign_count=Count("campaigns"))
-        return groups
+    campaigns_count = column(lambda group: group.campaign_count, description=_("campaigns"), ordering="campaign_count")
 
-    @display(description=_("campaigns"), ordering="campaign_count")
-    def campaigns_count(self, group: CampaignGroup) -> int:
-        return int(vars(group)["campaign_count"])
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).annotate(campaign_count=Count("campaigns"))
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if change:

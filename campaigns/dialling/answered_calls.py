@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
+from callcentre.core.changes import store
 from callcentre.core.statements import Statement, row_of, rows_of
 from campaigns import events
 from campaigns.dialling import day_counts
@@ -61,8 +62,7 @@ def answered(connection: Connection, at: datetime) -> bool:
     attempt = lock_attempt(connection.pk)
     if attempt is None or attempt.answered_at:
         return False
-    attempt.answered_at = at
-    attempt.save(update_fields=["answered_at"])
+    store(attempt, answered_at=at)
     return bool(attempt.campaign and attempt.campaign.detects_machines)
 
 
@@ -87,8 +87,7 @@ def joined(connection: Connection) -> None:
     if attempt is None or attempt.joined_at or attempt.outcome:
         return
     day_counts.add(attempt, live_answers=1)
-    attempt.joined_at, attempt.agent_id = timezone.now(), connection.agent_id
-    attempt.save(update_fields=["joined_at", "agent"])
+    store(attempt, joined_at=timezone.now(), agent_id=connection.agent_id)
     if _is_late(attempt):
         day_counts.add(attempt, drops=1)
 
@@ -100,8 +99,7 @@ def unjoin(connection: Connection, since: datetime) -> bool:
         return False
     if attempt.answered_at is None or attempt.answered_at < since or attempt.joined_at is None:
         return False
-    attempt.joined_at = attempt.agent_id = None
-    attempt.save(update_fields=["joined_at", "agent"])
+    store(attempt, joined_at=None, agent_id=None)
     day_counts.take_back(attempt, "live_answers")
     return True
 
@@ -154,5 +152,4 @@ def transfer_failed(connection: Connection) -> None:
     """Note that the person was lost by a transfer: the record is called again with an agent guaranteed."""
     attempt = lock_attempt(connection.pk)
     if attempt:
-        attempt.figures = {**attempt.figures, "transfer_failed": True}
-        attempt.save(update_fields=["figures"])
+        store(attempt, figures={**attempt.figures, "transfer_failed": True})

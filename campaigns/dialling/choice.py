@@ -101,7 +101,11 @@ _BY_ORDER, _BY_TIME = 'r."order", r.id', 'r.next_call_at, r."order", r.id'
 _IS_DUE = "AND r.next_call_at <= %(now)s"
 # A time is the delay after a drop.
 _IS_DUE_OR_UNTIMED = "AND (r.next_call_at IS NULL OR r.next_call_at <= %(now)s)"
+_OPEN_GROUPS = """open_groups AS MATERIALIZED (
+  SELECT * FROM unnest(%(zones)s::text[], %(codes)s::text[], %(closed)s::text[]) AS g(zone, calling_code, closed)
+)"""
 _CLASSES = (
+    _OPEN_GROUPS,
     _class(1, "CALL", _BY_ORDER),
     _class(2, "MY_RECORD", _BY_ORDER, f"{_IS_DUE} AND r.agent_id = ANY(%(agents)s)"),
     _class(3, "CALL_PROGRESSIVE", _BY_ORDER, _IS_DUE_OR_UNTIMED),
@@ -110,11 +114,7 @@ _CLASSES = (
     _class(5, "TO_CALL", _BY_ORDER, limit="%(look)s - (SELECT count(*) FROM class4)"),
 )
 RESERVE = f"""
-WITH open_groups AS MATERIALIZED (
-  SELECT * FROM unnest(%(zones)s::text[], %(codes)s::text[], %(closed)s::text[]) AS g(zone, calling_code, closed)
-),
-{", ".join(_CLASSES)},
-chosen AS (
+WITH {", ".join(_CLASSES)}, chosen AS (
   SELECT id, class,
     row_number() OVER (ORDER BY class, CASE WHEN class = 4 THEN next_call_at END, "order", id) AS position
   FROM (
@@ -153,10 +153,7 @@ RETURNING placed.position, r.held_until IS NOT NULL, r.id, r.system_status, r.ag
 
 
 HAS_DUE = f"""
-WITH open_groups AS MATERIALIZED (
-  SELECT * FROM unnest(%(zones)s::text[], %(codes)s::text[], %(closed)s::text[]) AS g(zone, calling_code, closed)
-),
-{", ".join(_CLASSES)}
+WITH {", ".join(_CLASSES)}
 SELECT 1 FROM ({" UNION ALL ".join(f"SELECT id FROM class{number}" for number in range(1, 6))}) AS due LIMIT 1
 """  # noqa: S608  (of our own constants)
 

@@ -6,7 +6,7 @@ here: the dialler has checked them before each call.
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
@@ -14,9 +14,9 @@ from django.conf import settings
 from django.utils import timezone
 
 from callcentre.core.statements import rows_of
+from campaigns.dialling.day_counts import DAYS, Counts
 from campaigns.models import Campaign, DiallingDay
 
-DAYS = 30
 # The highest lawful drop rate, in percent.
 MOST_DROPS = 3.0
 
@@ -46,28 +46,18 @@ GROUP BY 1, 2
 """
 
 
-@dataclass(slots=True)
-class Figures:
-    """The counts of a span of days."""
-
+@dataclass(frozen=True, slots=True)
+class Figures(Counts):
     attempts: int = 0
-    live_answers: int = 0
-    drops: int = 0
     machines: int = 0
     outside_hours: int = 0
-
-    @property
-    def drop_rate(self) -> float:
-        """The drops in percent of the live answers."""
-        return round(100 * self.drops / self.live_answers, 2) if self.live_answers else 0.0
 
     @property
     def is_too_high(self) -> bool:
         return self.drop_rate > MOST_DROPS
 
-    def add(self, other: "Figures") -> None:
-        for counted in fields(self):
-            setattr(self, counted.name, getattr(self, counted.name) + getattr(other, counted.name))
+    def __add__(self, other: "Figures") -> "Figures":
+        return Figures(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +83,7 @@ class Compliance:
     def _summed(self, part: Callable[[Any], Any]) -> dict[Any, Figures]:
         sums: dict[Any, Figures] = defaultdict(Figures)
         for key, figures in self.by_campaign_and_day.items():
-            sums[part(key)].add(figures)
+            sums[part(key)] += figures
         return dict(sums)
 
 
@@ -102,12 +92,12 @@ def compliance(campaigns: dict[int, Campaign], until: date) -> Compliance:
     since = until - timedelta(days=DAYS - 1)
     rows = DiallingDay.objects.filter(campaign_id__in=campaigns, day__range=(since, until))
     found = {
-        (row.campaign_id, row.day): Figures(row.attempts, row.live_answers, row.drops, row.machines)
+        (row.campaign_id, row.day): Figures(row.live_answers, row.drops, row.attempts, row.machines)
         for row in rows.order_by("-day", "campaign__code")
     }
     for campaign_id, day, count in _outside(list(campaigns), since):
         if day <= until:
-            found.setdefault((campaign_id, day), Figures()).outside_hours = count
+            found[campaign_id, day] = replace(found.get((campaign_id, day), Figures()), outside_hours=count)
     return Compliance(since, until, {(campaigns[pk], day): figures for (pk, day), figures in found.items()})
 
 

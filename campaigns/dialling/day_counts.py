@@ -35,7 +35,6 @@ ON CONFLICT (campaign_id, day) DO UPDATE SET
 
 
 def add(attempt: Attempt, **counts: int) -> None:
-    """Add the attempt to the counts of its campaign's day."""
     if attempt.campaign_id is None or not any(counts.values()):
         return
     values = dict.fromkeys(("attempts", "live_answers", "drops", "machines"), 0) | counts
@@ -53,22 +52,6 @@ def take_back(attempt: Attempt, count: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class CallCounts:
-    """The calls of a span of time. `answered` are joined with an agent; `dropped` were answered and got none."""
-
-    label: str
-    placed: int = 0
-    answered: int = 0
-    dropped: int = 0
-
-    @property
-    def drop_rate(self) -> float:
-        """The drops in percent of the answers of persons."""
-        answers = self.answered + self.dropped
-        return round(100 * self.dropped / answers, 2) if answers else 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Counts:
     """Answers of persons and drops of a span of days. A drop counts as an answer, too."""
 
@@ -79,6 +62,20 @@ class Counts:
     def drop_rate(self) -> float:
         """The drops in percent of the live answers."""
         return round(100 * self.drops / self.live_answers, 2) if self.live_answers else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CallCounts:
+    """The calls of a span of time. `answered` are joined with an agent; `dropped` were answered and got none."""
+
+    label: str
+    placed: int = 0
+    answered: int = 0
+    dropped: int = 0
+
+    @property
+    def drop_rate(self) -> float:
+        return Counts(self.answered + self.dropped, self.dropped).drop_rate
 
 
 def days_of(campaign_ids: Collection[int], now: datetime) -> dict[int, tuple[Counts, Counts]]:

@@ -94,7 +94,6 @@ class Dialler:
 
     @property
     def campaigns(self) -> set[int]:
-        """The campaigns that this process owns."""
         return self._ownership.campaigns if self._ownership else set()
 
     def disown(self) -> None:

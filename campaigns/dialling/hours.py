@@ -82,8 +82,6 @@ class LegalRule:
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """The hours of a campaign."""
-
     spans: tuple[Span, ...] = ()
     holiday_country: str = ""
     rules: tuple[LegalRule, ...] = ()

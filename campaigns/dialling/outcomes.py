@@ -103,7 +103,6 @@ def _may_be_cut_off(connection: Connection) -> bool:
 
 
 def _is_lost(attempt: Attempt) -> bool:
-    """Return whether the person was lost by a transfer."""
     return bool(attempt.figures.get("transfer_failed"))
 
 

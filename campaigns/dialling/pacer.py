@@ -41,8 +41,6 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Law:
-    """The limits of over-dialling."""
-
     drop_limit: float = 0.03
     drop_aim: float = 0.025
     least_agents: int = 5
@@ -134,7 +132,6 @@ class Estimates:
 
     @cached_property
     def handling_seconds(self) -> float:
-        """The mean handling time."""
         return (sum(self.handlings) + START_HANDLING * START_HANDLINGS) / (len(self.handlings) + START_HANDLINGS)
 
     def answered_after(self, elapsed: float) -> float:

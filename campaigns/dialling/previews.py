@@ -14,6 +14,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from callcentre.core.actor import Actor
+from callcentre.core.changes import store
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.pubsub import publish
 from callcentre.core.sweeps import going_on
@@ -59,8 +60,7 @@ def offer_record(campaign: Campaign, record_id: int, holder: str, agent: Agent) 
             offer = RecordOffer.objects.create(
                 campaign=campaign, record_id=record_id, agent=agent, offered_at=now, expires_at=expires_at
             )
-            record.leased_by, record.leased_until = _holder(offer), expires_at + GRACE
-            record.save(update_fields=["leased_by", "leased_until"])
+            store(record, leased_by=_holder(offer), leased_until=expires_at + GRACE)
             ledger.change_state(locked, locked.instant(now), State(StateKind.PREVIEW))
             events.record_offered(record_id, campaign.code, agent.login, expires_at)
     except IntegrityError:  # an offer of the record that no agent has ended yet
@@ -78,7 +78,6 @@ def skipped_by(agent_ids: Collection[int], now: datetime) -> dict[int, set[int]]
 
 
 def current_offer(agent: Agent) -> RecordOffer | None:
-    """Return the record that is offered to the agent now."""
     offers = RecordOffer.objects.select_related("campaign")
     return offers.filter(agent=agent, ended_at=None, expires_at__gt=timezone.now()).first()
 
@@ -143,17 +142,13 @@ def _end_over(agent_id: int, offer_id: int, now: datetime) -> bool:
     offer = _open_offers().filter(pk=offer_id).first()
     if offer is None:
         return False
-    if _obstacle(offer.campaign):
+    if standing_obstacle(offer.campaign, timezone.localdate(), is_running=is_running()):
         _end(offer, End.WITHDRAWN)
     elif offer.campaign.preview_end == Campaign.PreviewEnd.DIAL and can_call:
         _call(offer)
     else:
         _end(offer, End.EXPIRED)
     return True
-
-
-def _obstacle(campaign: Campaign) -> str:
-    return standing_obstacle(campaign, timezone.localdate(), is_running=is_running())
 
 
 def _holder(offer: RecordOffer) -> str:
@@ -206,8 +201,7 @@ def _end(offer: RecordOffer, end: RecordOffer.End, reason: str = "") -> None:
 
 
 def _close(offer: RecordOffer, end: RecordOffer.End, reason: str = "") -> None:
-    offer.ended_at, offer.end, offer.reason = timezone.now(), end, reason
-    offer.save(update_fields=["ended_at", "end", "reason"])
+    store(offer, ended_at=timezone.now(), end=end, reason=reason)
 
 
 def _release(offer: RecordOffer) -> None:

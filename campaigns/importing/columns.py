@@ -93,7 +93,6 @@ def columns_named(spec: str, header: Sequence[str], campaign: CampaignFacts) -> 
 
 
 def check_choices(columns: Mapping[int, str], region: str, campaign: CampaignFacts) -> list[Fault]:
-    """Return the faults of the chosen columns and region."""
     targets = list(columns.values())
     faults = []
     if "phone_number" not in targets:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
-from callcentre.core.changes import TimestampedModel
+from callcentre.core.changes import NamedModel, TimestampedModel
 from callcentre.core.errors import ErrorCode, Fault
 from callcentre.core.holiday_calendars import has_calendar
 from callcentre.core.phone import PhoneError, normalise
@@ -35,7 +35,7 @@ def faults_of_caller_id(caller_id: str | None) -> list[Fault]:
 
 
 @audited()
-class CampaignGroup(TimestampedModel):
+class CampaignGroup(NamedModel):
     """A group of campaigns. Groups may share a name, because programs create them without a look-up."""
 
     name = models.CharField(_("name"), max_length=100)
@@ -44,9 +44,6 @@ class CampaignGroup(TimestampedModel):
         verbose_name = _("campaign group")
         verbose_name_plural = _("campaign groups")
         ordering = ["name", "id"]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class CampaignQuerySet(models.QuerySet["Campaign"]):

@@ -123,7 +123,6 @@ class RecordImport(AskedFor, DueWork):
 
     @property
     def asker(self) -> Actor:
-        """The person or program that asked for the import."""
         return Actor(self.actor_kind, self.actor_id, self.actor_name)  # type: ignore[arg-type]
 
     @property

@@ -134,7 +134,6 @@ def by_identifier(code: str, identifier: str, *, include_fields: bool) -> Row | 
 
 
 def by_id(code: str, record_id: int) -> Row | None:
-    """Return the record of the campaign with this id, with its fields."""
     return _row(_BY_ID, code, record_id, True)
 
 

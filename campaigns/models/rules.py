@@ -70,7 +70,6 @@ class CampaignFacts:
 
 
 def facts_or_404(code: str) -> CampaignFacts:
-    """Return the facts of the campaign with this code; raise NotFound if there is none."""
     return found_or_404(CampaignFacts.read(code), ErrorCode.CAMPAIGN_NOT_FOUND)
 
 

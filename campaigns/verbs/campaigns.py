@@ -11,7 +11,7 @@ from django.db.models import Max
 
 from callcentre.core.actor import Actor
 from callcentre.core.advisory_locks import lock_until_commit
-from callcentre.core.changes import copy_of
+from callcentre.core.changes import copy_of, store
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Fault, Invalid
 from callcentre.core.file_removals import FileRemoval
@@ -108,8 +108,7 @@ def _clone_rules(source: Campaign, campaign: Campaign) -> None:
         for rule in rules
     )
     if source.zone_field:
-        campaign.zone_field = campaign.fields.get(name=source.zone_field.name)
-        campaign.save(update_fields=["zone_field"])
+        store(campaign, zone_field=campaign.fields.get(name=source.zone_field.name))
 
 
 def _clone_message(source: Campaign, campaign: Campaign) -> None:

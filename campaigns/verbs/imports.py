@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
-from callcentre.core.changes import change_columns
+from callcentre.core.changes import change_columns, store
 from callcentre.core.due_work import Claim
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode
@@ -31,9 +31,7 @@ def describe_import(given: RecordImport, actor: Actor, **values: Any) -> None:
     """Set how the file is to be read: columns, region, … Raises Conflict once the import is queued."""
     with transaction.atomic():
         _lock_idle(given)
-        for name, value in values.items():
-            setattr(given, name, value)
-        given.save(update_fields=values)
+        store(given, **values)
 
 
 def queue_import(given: RecordImport, actor: Actor) -> None:

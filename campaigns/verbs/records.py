@@ -7,7 +7,7 @@ from django.db import transaction
 
 from callcentre.core import audit
 from callcentre.core.actor import Actor
-from callcentre.core.changes import change_columns, differences
+from callcentre.core.changes import change_columns, differences, store
 from callcentre.core.errors import Conflict, ErrorCode
 from callcentre.core.personal_data import is_held
 from callcentre.core.phone import calling_code
@@ -57,8 +57,7 @@ def delete_record(locked: Record) -> dict[str, int]:
     others = Record.objects.filter(campaign_id=locked.campaign_id, number=locked.number, is_primary=False)
     counts = locked.delete()[1]
     if locked.is_primary and (heir := others.select_for_update(no_key=True).order_by("id").first()):
-        heir.is_primary = True
-        heir.save(update_fields=["is_primary"])
+        store(heir, is_primary=True)
     return counts
 
 
@@ -101,10 +100,7 @@ def change(
     before_name = record.status.name if record.status else ""
     before = (record.status_id, record.system_status)
     told = differences(record, {name: value for name, value in values.items() if name not in _UNTOLD})
-    record.status, record.system_status = status, system_status
-    for name, value in values.items():
-        setattr(record, name, value)
-    record.save(update_fields=["status", "system_status", *values])
+    store(record, status=status, system_status=system_status, **values)
     record.history.create(
         action=action,
         changes=told,

@@ -192,5 +192,4 @@ def copy_records(given: RecordImport) -> int:
 
 
 def _copy(values: dict[str, Any]) -> int:
-    count: int = rows_of(_COPY, values)[0][0]
-    return count
+    return int(rows_of(_COPY, values)[0][0])

@@ -18,7 +18,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 from callcentre.admin import actor_of, column, needs
 from callcentre.admin.jobs import FileJobAdmin
 from callcentre.admin.scope import scope_of
-from callcentre.core.errors import Conflict, Invalid
+from callcentre.core.errors import Invalid
 from callcentre.core.exporting.jobs import FileJobQuerySet
 from reports import report
 from reports.admin.forms import AGENTS, GROUPS, KINDS, QUEUES
@@ -72,6 +72,7 @@ class MineFilter(DropdownFilter):
 class ExportAdmin(ReportPage, FileJobAdmin):
     """The list of exports: which tables were asked for, and their files."""
 
+    template = "admin/reports/export.html"
     list_display = ("name", "state_label", "row_count", "format", "actor_name", "created_at", "finished_at")
     list_display_links = ("name",)
     list_filter = (MineFilter, ("state", ChoicesDropdownFilter), ("format", ChoicesDropdownFilter))
@@ -138,21 +139,16 @@ class ExportAdmin(ReportPage, FileJobAdmin):
             report_url=self.url_of("report"),
         )
 
-    def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
-        export: Export = self.job_or_404(request, object_id)
-        return self.page(
-            request,
-            "admin/reports/export.html",
-            export,
-            title=_now("Export of the report"),
-            subtitle=export.file_name,
-            export=export,
-            asked=_asked(export),
-            mails=export.mails.all(),
-            may_export=self.has_add_permission(request),
-            list_url=self.url_of("changelist"),
-            report_url=self.page_of(export.report),
-        )
+    def page_context(self, request: HttpRequest, obj: Export) -> dict[str, Any]:
+        return {
+            "title": _now("Export of the report"),
+            "subtitle": obj.file_name,
+            "export": obj,
+            "asked": _asked(obj),
+            "mails": obj.mails.all(),
+            "may_export": self.has_add_permission(request),
+            "report_url": self.page_of(obj.report),
+        }
 
     def again_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Ask for the same table again, as of now."""
@@ -175,12 +171,7 @@ class ExportAdmin(ReportPage, FileJobAdmin):
         mail = export.mails.filter(pk=mail_pk).first()
         if mail is None:
             raise Http404
-        if request.method == "POST":
-            try:
-                resend_mail(mail, actor_of(request))
-            except Conflict as error:
-                self.say_refused(request, error)
-        return redirect(self.url_of("change", pk))
+        return self.do_if_sent(request, pk, lambda: resend_mail(mail, actor_of(request)))
 
 
 def _asked(export: Export) -> list[tuple[Any, str]]:

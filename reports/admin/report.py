@@ -133,7 +133,6 @@ class ReportPage(ReadOnlyAdmin):
         return REPORTS[kind]
 
     def page_of(self, kind: str) -> str:
-        """Return the address of the page of a report."""
         return self.url_of("report" if kind == ReportKind.AGENTS else kind)
 
     def _ask(self, request: HttpRequest, question: Question, terms: dict[str, Any]) -> HttpResponse:
@@ -163,7 +162,11 @@ class ReportPage(ReadOnlyAdmin):
         # One more tells whether there is a next page.
         lines, total = described.answer(question, PER_PAGE + 1, (number - 1) * PER_PAGE)
         shown, figures = lines[:PER_PAGE], columns[len(described.fixed) :]
-        links = links_of(request, described, question, figures, shown)
+        links = (
+            SubjectLinks(request.user, described, question, shown)
+            if described.subjects
+            else Links(request, question, figures, shown)
+        )
         return {
             "question": question,
             "columns": figures,
@@ -220,14 +223,6 @@ def _section(described: Report, question: Question, links: Links | SubjectLinks)
     ]
     total = [(entry.number, links.leading_to(entry.counted)) for entry in section.total]
     return {"about": section, "lines": linked, "total": total} if linked else None
-
-
-def links_of(
-    request: HttpRequest, described: Report, question: Question, columns: Sequence[Measure], lines: Sequence[Any]
-) -> Links | SubjectLinks:
-    if described.subjects is None:
-        return Links(request, question, columns, lines)
-    return SubjectLinks(request.user, described, question, lines)
 
 
 def _cells(columns: Sequence[Measure], line: Any, links: Links | SubjectLinks) -> list[Cell]:

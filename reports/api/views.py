@@ -54,7 +54,6 @@ def grouped_data(report: Report, row: Any) -> dict[str, Any]:
 
 
 def published(report: Report) -> list[Measure]:
-    """Return the measures that the API has."""
     return [measure for measure in (*report.fixed, *report.measures) if measure.in_api]
 
 
@@ -63,18 +62,6 @@ DURATION, MOMENT = r"^\d{2,}:\d{2}:\d{2}$", r"^(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d
 
 def duration(description: str, example: str) -> dict[str, Any]:
     return text(f"{description} `hh:mm:ss`; hours grow past 99.", example, pattern=DURATION)
-
-
-def field(measure: Measure) -> dict[str, Any]:
-    """Return the schema of a measure."""
-    match measure.unit:
-        case Unit.COUNT:
-            return count(measure.sentence, measure.example)
-        case Unit.NUMBER:
-            return number(measure.sentence, measure.example, minimum=0)
-        case Unit.DURATION:
-            return duration(measure.sentence, clock(measure.example))
-    return text(measure.sentence, measure.example, pattern=MOMENT)
 
 
 _RESULT = shape(
@@ -86,8 +73,8 @@ _RESULT = shape(
 )
 
 
-def field_of(measure: Measure) -> dict[str, Any]:
-    """Return the schema of a measure of a report by queue or campaign."""
+def field(measure: Measure) -> dict[str, Any]:
+    """Return the schema of a measure."""
     nullable = {"nullable": True} if measure.may_be_none else {}
     match measure.unit:
         case Unit.COUNTS:
@@ -98,7 +85,11 @@ def field_of(measure: Measure) -> dict[str, Any]:
             return number(measure.sentence, measure.example, minimum=0, **nullable)
         case Unit.TEXT:
             return text(measure.sentence, measure.example)
-    return integer(measure.sentence, measure.example, minimum=0, **nullable)
+        case Unit.DURATION:
+            return duration(measure.sentence, clock(measure.example))
+        case Unit.MOMENT:
+            return text(measure.sentence, measure.example, pattern=MOMENT)
+    return count(measure.sentence, measure.example, **nullable)
 
 
 def group(name: str, schema: str, description: str) -> dict[str, Any]:
@@ -237,7 +228,7 @@ class AgentsWorkReportViewSet(ApiViewSet):
 
 def _grouped(report: Report, name: str, schema: str, about: tuple[str, str], *query: Parameter) -> Operation:
     """Return the operation of a report by queue or campaign: its summary and its description are `about`."""
-    fields: Any = {measure.name: field_of(measure) for measure in published(report)}
+    fields: Any = {measure.name: field(measure) for measure in published(report)}
     assert report.subjects
     return Operation(
         name,

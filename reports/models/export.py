@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.core.changes import Change, TimestampedModel
+from callcentre.core.changes import Change, NamedModel
 from callcentre.core.due_work import DueQuerySet, Retries
 from callcentre.core.errors import ErrorCode, Fault, check_lines
 from callcentre.core.exporting.jobs import FileJob, Written
@@ -111,7 +111,6 @@ class Export(ScopeColumns, Asked, FileJob):
 
     @property
     def last_second(self) -> datetime:
-        """The last second of the span."""
         return self.ends_at - timedelta(seconds=1)
 
 
@@ -148,7 +147,7 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
         return self.filter(is_active=True, next_due_at__lte=now)
 
 
-class Schedule(Asked, TimestampedModel):
+class Schedule(Asked, NamedModel):
     """A table of the report that comes by mail: every day, every Monday or on the first of a month, at an hour.
 
     The next export is asked for at `next_due_at`. Of turns that were missed only the last is made up for. It has the
@@ -189,9 +188,6 @@ class Schedule(Asked, TimestampedModel):
             models.CheckConstraint(name="schedule_hour_is_of_a_day", condition=models.Q(hour__lte=23)),
         ]
         indexes = [models.Index(fields=["next_due_at"], condition=models.Q(is_active=True), name="schedule_due")]
-
-    def __str__(self) -> str:
-        return self.name
 
     @property
     def scope(self) -> Scope:

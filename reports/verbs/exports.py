@@ -8,11 +8,10 @@ from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
-from callcentre.core.changes import actor_columns, change_columns, differences, in_history
+from callcentre.core.changes import change_columns, differences, in_history, store
 from callcentre.core.due_work import Claim
 from callcentre.core.enqueue import enqueue
 from callcentre.core.errors import Conflict, ErrorCode, Invalid
-from callcentre.core.request_id import current_request_id
 from callcentre.core.scope import ALL, Scope
 from callcentre.models import User
 from reports.models import Export, ExportMail, Schedule
@@ -23,16 +22,7 @@ def ask_export(actor: Actor, begin: datetime, end: datetime, scope: Scope = ALL,
     with transaction.atomic():
         if "schedule" not in values:
             Export.objects.check_may_ask(actor)
-        export = Export.objects.create(
-            begins_at=begin,
-            ends_at=end,
-            request_id=current_request_id(),
-            **actor_columns(actor),
-            **scope.by_column,
-            **values,
-        )
-        record(actor, AuditAction.EXPORT, export, name=export.file_name)
-        enqueue("reports.build_exports")
+        export: Export = Export.objects.ask(actor, begins_at=begin, ends_at=end, **scope.by_column, **values)
     return export
 
 
@@ -97,8 +87,7 @@ def run_schedule(schedule: Schedule, now: datetime) -> Export | None:
         if ours is None:
             return None
         due_at = ours.due_before(now)
-        ours.next_due_at = ours.due_after(now)
-        ours.save(update_fields=["next_due_at"])
+        store(ours, next_due_at=ours.due_after(now))
         if ours.exports.filter(due_at=due_at).exists():
             return None
         actor = Actor("system", None, ours.name)

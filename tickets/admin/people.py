@@ -75,6 +75,7 @@ class PersonExportAdmin(UncountedMixin, FileJobAdmin):
     """The exports of personal data, for people who may erase it; and the page from which both begin."""
 
     has_own_history = True
+    template = "admin/tickets/person_export.html"
     list_display = ("name", "state_label", "row_count", "actor_name", "created_at")
     list_display_links = ("name",)
     list_filter = (("state", ChoicesDropdownFilter),)
@@ -120,19 +121,13 @@ class PersonExportAdmin(UncountedMixin, FileJobAdmin):
             is_read=found is not None,
         )
 
-    def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
-        export: PersonExport = self.job_or_404(request, object_id)
-        return self.page(
-            request,
-            "admin/tickets/person_export.html",
-            export,
-            title=_now("Export of personal data"),
-            export=export,
-            may_download=erasures.may_erase(request.user),
-            list_url=self.url_of("changelist"),
-            progress_url=self.url_of("progress", export.pk),
-            download_url=self.url_of("download", export.pk),
-        )
+    def page_context(self, request: HttpRequest, obj: PersonExport) -> dict[str, Any]:
+        return {
+            "title": _now("Export of personal data"),
+            "export": obj,
+            "may_download": erasures.may_erase(request.user),
+            "download_url": self.url_of("download", obj.pk),
+        }
 
     def download_view(self, request: HttpRequest, pk: int) -> FileResponse:
         if not erasures.may_erase(request.user):

@@ -20,8 +20,6 @@ MOST_ROWS = 1_048_576
 
 
 class Unit(Enum):
-    """The way in which a value is written."""
-
     TEXT = "text"
     COUNT = "count"
     DURATION = "duration"

@@ -6,7 +6,7 @@ from zlib import crc32
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone, translation
@@ -15,9 +15,12 @@ from django.utils.translation import pgettext_lazy
 
 from callcentre.core.actor import Actor
 from callcentre.core.advisory_locks import lock_until_commit
-from callcentre.core.changes import AskedFor, AskedForQuerySet, languages
+from callcentre.core.audit import AuditAction, record
+from callcentre.core.changes import AskedFor, AskedForQuerySet, actor_columns, languages, store
 from callcentre.core.due_work import DueQuerySet, DueWork, Retries
 from callcentre.core.enqueue import enqueue
+from callcentre.core.file_removals import FileRemoval
+from callcentre.core.request_id import current_request_id
 
 FILES_KEPT = timedelta(days=30)
 # The most exports of a model that wait for one person.
@@ -32,8 +35,6 @@ CONTENT_TYPES = {
 
 
 class Written(models.Model):
-    """The format and the language of a file."""
-
     class Format(models.TextChoices):
         CSV = "csv", "CSV"
         XLSX = "xlsx", "XLSX"
@@ -56,6 +57,23 @@ class FileJobQuerySet(AskedForQuerySet, DueQuerySet):  # type: ignore[override] 
         lock_until_commit(_ASK_LOCK, crc32(f"{actor.kind}:{actor.id}".encode()) - 2**31)
         if self.waiting().filter(actor_kind=actor.kind, actor_id=actor.id).count() >= MOST_WAITING:
             raise ValidationError(_("%(count)s exports of yours wait already."), params={"count": MOST_WAITING})
+
+    @transaction.atomic
+    def ask(self, actor: Actor, *, name: str = "", changes: dict[str, Any] | None = None, **values: Any) -> Any:
+        """Create an export and let a worker build it. The audit log names it, with these changes."""
+        job = self.create(request_id=current_request_id(), **actor_columns(actor), **values)
+        record(actor, AuditAction.EXPORT, job, name=name or job.file_name, changes=changes)
+        enqueue(self.model.task)
+        return job
+
+    @transaction.atomic
+    def forget_files(self) -> None:
+        """Remove all files. An export that is being built begins again."""
+        written = self.exclude(file="")
+        FileRemoval.add(list(written.values_list("file", flat=True)))
+        written.update(file="")
+        # Their builder notices it when the file is done, and removes it.
+        self.waiting().update(state=FileJob.State.QUEUED, next_attempt_at=timezone.now())
 
     def waiting(self) -> "FileJobQuerySet":
         return self.filter(FileJob.waits)
@@ -131,8 +149,7 @@ class FileJob(AskedFor, Written, DueWork):
         return CONTENT_TYPES[self.format]
 
     def name_of_file(self, attempt: int) -> str:
-        name: str = self.file.field.generate_filename(self, f"{self.pk}-{attempt}.{self.format}")
-        return name
+        return str(self.file.field.generate_filename(self, f"{self.pk}-{attempt}.{self.format}"))
 
     def forget_files(self) -> None:
         """Delete the files that attempts left in the storage; no row names them before the export is finished."""
@@ -142,8 +159,7 @@ class FileJob(AskedFor, Written, DueWork):
     def remove_file(self) -> None:
         """Delete the file; the row stays."""
         file = self.file.name
-        self.file = ""
-        self.save(update_fields=["file"])
+        store(self, file="")
         self.file.storage.delete(file)
 
     def given_up(self, error: str) -> dict[str, Any]:

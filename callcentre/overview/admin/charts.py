@@ -37,7 +37,6 @@ MODELS = {"calls": "telephony.connection", "tickets": "tickets.ticket"}
 
 
 def charts(figures: Figures, viewer: Viewer) -> list[Piece]:
-    """Return the charts that the viewer may see."""
     calls = [("came", _("came in")), ("came_answered", _("answered")), ("came_abandoned", _("abandoned"))]
     tickets = [("began", _("opened")), ("ended", pgettext("tickets", "closed"))]
     made = [

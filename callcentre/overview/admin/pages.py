@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Collection
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -57,17 +58,14 @@ def choices(figures: Figures, viewer: Viewer) -> list[tuple[Any, str, list[tuple
     found: list[tuple[Any, str, list[tuple[str, str]]]] = []
     shown: list[Piece] = []
     if viewer.may_see("telephony.queue") and (queues := figures["queues"]):
-        found.append((_("Queues"), "queue", sorted(((str(one["id"]), one["name"]) for one in queues), key=_label)))
+        names = ((str(one["id"]), one["name"]) for one in queues)
+        found.append((_("Queues"), "queue", sorted(names, key=itemgetter(1))))
         shown += _queue(queues[0], figures)["tiles"]
     if viewer.may_see("campaigns.campaign") and (rows := figures["campaigns"]["rows"]):
         labels = ((str(row["id"]), f"{row['code']} {row['name']}") for row in rows)
-        found.append((_("Campaigns"), "outbound", sorted(labels, key=_label)))
+        found.append((_("Campaigns"), "outbound", sorted(labels, key=itemgetter(1))))
         shown += _campaign(rows[0], figures)["tiles"]
     return [*found, (_("Figures"), "figure", [(tile["key"], tile["label"]) for tile in shown])] if found else []
-
-
-def _label(choice: tuple[str, str]) -> str:
-    return choice[1]
 
 
 def _queue(queue: Figures, figures: Figures) -> Piece:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from callcentre.core.audit import audited
-from callcentre.core.changes import TimestampedModel, languages
+from callcentre.core.changes import NamedModel, languages
 from callcentre.core.due_work import DueQuerySet, Retries
 from callcentre.core.mail_outbox import QueuedMail
 from callcentre.core.scope import Lookups, within_scope
@@ -74,7 +74,7 @@ def _is_of_its_place() -> Q:
 
 
 @audited(ignored=("raised_at", "value", "user_id"))
-class Alarm(TimestampedModel):
+class Alarm(NamedModel):
     """A limit of a figure of a queue, a campaign or the trunk. It is raised while the figure is beyond the limit.
 
     Only `callcentre.overview.watch` sets `raised_at` and `value`, with the event and the mails of the change in one
@@ -128,9 +128,6 @@ class Alarm(TimestampedModel):
             ),
         ]
 
-    def __str__(self) -> str:
-        return self.name
-
     @property
     def may_be_mailed(self) -> bool:
         """Whether the person who saved it last may still see it. Inactive people count like active ones, as for
@@ -150,7 +147,6 @@ class Alarm(TimestampedModel):
 
     @property
     def sentence(self) -> str:
-        """The condition in words."""
         return f"{self.place}: {self.Subject(self.subject).sentence(self.limit)}"
 
     def clean(self) -> None:

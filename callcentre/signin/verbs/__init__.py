@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from callcentre.core.actor import Actor
 from callcentre.core.audit import AuditAction, record
+from callcentre.core.changes import store
 from callcentre.core.enqueue import enqueue
 from callcentre.models import User, hash_secret
 from callcentre.signin.models import PasswordReset, RecoveryCode, SecondFactor, UserSession
@@ -64,8 +65,7 @@ def begin_second_factor(user: User, begun: datetime | None = None) -> SecondFact
         factor, is_new = factors.get_or_create(user=user, defaults={"created_at": now})
         is_kept = factor.created_at == begun and now - factor.created_at < KEPT
         if not (is_new or factor.confirmed or is_kept):
-            factor.key, factor.created_at = new_key(), now
-            factor.save(update_fields=["key", "created_at"])
+            store(factor, key=new_key(), created_at=now)
     return factor
 
 
@@ -73,10 +73,9 @@ def confirm_second_factor(user: User, actor: Actor, text: str) -> list[str]:
     """Switch on the second factor with a first code. Return the recovery codes, or nothing after a wrong code."""
     with transaction.atomic():
         factor = SecondFactor.objects.select_for_update(no_key=True).filter(user=user, confirmed=False).first()
-        if factor is None or not _is_right(factor, _plain(text)):
+        if factor is None or not _is_of_app(code := _plain(text)) or not factor.verify_token(code):
             return []
-        factor.confirmed = True
-        factor.save(update_fields=["confirmed"])
+        store(factor, confirmed=True)
         record(actor, AuditAction.SET_UP_FACTOR, user)
         return _new_codes(user)
 
@@ -140,10 +139,6 @@ def _plain(text: str) -> str:
 
 def _is_of_app(code: str) -> bool:
     return len(code) == DIGITS and code.isascii() and code.isdecimal()
-
-
-def _is_right(factor: SecondFactor, code: str) -> bool:
-    return _is_of_app(code) and factor.verify_token(code)
 
 
 def may_ask(source: str) -> bool:

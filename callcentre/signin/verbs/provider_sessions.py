@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _now
 
 from callcentre.core.actor import SYSTEM
 from callcentre.core.audit import AuditAction, record
+from callcentre.core.changes import store
 from callcentre.core.scope import ALL, Scope
 from callcentre.core.sender import acting
 from callcentre.models import User
@@ -166,11 +167,8 @@ def _united(scopes: Iterable[Scope]) -> Scope:
 
 
 def _update(user: User, **values: Any) -> None:
-    changed = [name for name, value in values.items() if getattr(user, name) != value]
-    for name in changed:
-        setattr(user, name, values[name])
-    if changed:
-        user.save(update_fields=changed)
+    if changed := {name: value for name, value in values.items() if getattr(user, name) != value}:
+        store(user, **changed)
 
 
 def _tokens(token: dict[str, Any], session: ProviderSession | None = None) -> dict[str, str]:

@@ -60,7 +60,6 @@ def place_call(desk: Situation, form: QueryDict) -> None:
 
 
 def call_back(desk: Situation, form: QueryDict) -> None:
-    """Call a missed caller."""
     missed = missed_or_404(desk.agent, form.get("connection", ""))
     _call(desk, missed.src, missed.customer_id)
 

@@ -28,7 +28,6 @@ TURN_SECONDS = 12 * 3600
 
 
 def phone_view(request: HttpRequest) -> HttpResponse:
-    """Answer with the window."""
     return TemplateResponse(request, "admin/desk/phone.html", {"agent": agent_or_refuse(request)})
 
 

@@ -75,7 +75,6 @@ def _as_input(instant: str | None) -> str:
 
 
 def fields_of(row: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return the fields of the campaign with the values of a record."""
     values = orjson.loads(row["fields"])
     return [
         {"key": str(pk), "name": name, "value": values.get(str(pk), "")}
