@@ -22,7 +22,8 @@ def ask_export(actor: Actor, begin: datetime, end: datetime, scope: Scope = ALL,
     with transaction.atomic():
         if "schedule" not in values:
             Export.objects.check_may_ask(actor)
-        export: Export = Export.objects.ask(actor, begins_at=begin, ends_at=end, **scope.by_column, **values)
+        values |= scope.by_column
+        export: Export = Export.objects.ask(actor, begins_at=begin, ends_at=end, **values)
     return export
 
 

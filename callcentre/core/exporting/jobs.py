@@ -158,7 +158,7 @@ class FileJob(AskedFor, Written, DueWork):
 
     def remove_file(self) -> None:
         """Delete the file; the row stays."""
-        file = self.file.name
+        file = self.file.name or ""
         store(self, file="")
         self.file.storage.delete(file)
 
