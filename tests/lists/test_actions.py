@@ -22,10 +22,10 @@ from tests.backoffice import BackOffice, messages_of, staff, superuser
 from tests.campaigns.factories import DictionaryStatusFactory, RecordFactory
 from tests.rights.people import client_of, person
 from tests.telephony.factories import AgentFactory, AgentGroupFactory, PauseFactory
-from tests.tickets.factories import TicketFactory, TicketQueueFactory, TicketStatusFactory
+from tests.tickets.factories import MacroFactory, TicketFactory, TicketQueueFactory, TicketStatusFactory
 from tickets.models import Ticket
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
 def choose(client: BackOffice, model: type[Model], action: str, query: str = "", **values: Any) -> HttpResponse:
@@ -130,6 +130,7 @@ def _values_of_forms() -> dict[str, Any]:
         "tickets.ticket.set_status": {"status": f"s{TicketStatusFactory().pk}"},
         "tickets.ticket.move_to_queue": {"queue": TicketQueueFactory().pk},
         "tickets.ticket.change_tags": {"added": "lamp"},
+        "tickets.ticket.use_macro_on_selected": {"macro": MacroFactory().pk},
         "campaigns.record.set_status": {
             "status": DictionaryStatusFactory(system_status="CALL").pk,
             "next_call_at_0": "",
@@ -142,7 +143,7 @@ def _values_of_forms() -> dict[str, Any]:
 
 
 # They begin something anew each time.
-AGAIN = {"transcribe_again", "fetch_again", "resend_selected", "retry_selected"}
+AGAIN = {"transcribe_again", "fetch_again", "resend_selected", "retry_selected", "use_macro_on_selected"}
 
 
 def _twice(client: BackOffice, model: type[Model], name: str, values: dict[str, Any]) -> tuple[int, int]:

@@ -201,7 +201,7 @@ class ReceivedMailAdmin(DeletableMixin, UncountedMixin, ReadOnlyAdmin):
             "%(count)s senders are blocked: further mail is kept apart as spam.",
             "count",
         )
-        self._apply(request, mails, lambda mail, actor: bool(block_sender(mail.sender, actor)), said)
+        self._apply(request, mails, lambda mail, actor: block_sender(mail.sender, actor)[1], said)
 
     @admin.action(description=_("This is no spam"), permissions=["decide"])
     def restore_selected(self, request: HttpRequest, mails: QuerySet[ReceivedMail]) -> None:
@@ -281,4 +281,4 @@ class BlockedSenderAdmin(Admin):
     has_change_permission = never  # a person blocks another one and deletes this one
 
     def save_model(self, request: HttpRequest, obj: BlockedSender, form: Any, change: bool) -> None:
-        obj.pk = block_sender(obj.entry, actor_of(request)).pk
+        obj.pk = block_sender(obj.entry, actor_of(request))[0].pk

@@ -367,7 +367,7 @@ class TicketPage:
         if not may_block(self.request, self.ticket):
             raise PermissionDenied
         try:
-            blocked = block_sender(self.ticket.sender, actor_of(self.request))
+            blocked, _is_new = block_sender(self.ticket.sender, actor_of(self.request))
             sentence = _now("%(sender)s is blocked: further mail is kept apart as spam.") % {"sender": blocked.entry}
             self.admin.message_user(self.request, sentence, messages.SUCCESS)
         except REFUSALS as refusal:

@@ -48,17 +48,14 @@ def discard_mail(mail: ReceivedMail, actor: Actor, reason: str) -> None:
     mail.refresh_from_db()
 
 
-def block_sender(entry: str, actor: Actor) -> BlockedSender:
-    """Block an address, or a domain. What it sends from now on is kept apart as spam."""
+def block_sender(entry: str, actor: Actor) -> tuple[BlockedSender, bool]:
+    """Block an address, or a domain: what it sends from now on is kept apart as spam. Return also whether it is new."""
     blocked = BlockedSender(entry=entry, blocked_by=actor.name[:150])
     try:
         blocked.clean()
     except ValidationError:
         raise Invalid([Fault(ErrorCode.SENDER_MALFORMED, "entry")]) from None
-    known, _is_new = BlockedSender.objects.get_or_create(
-        entry=blocked.entry, defaults={"blocked_by": blocked.blocked_by}
-    )
-    return known
+    return BlockedSender.objects.get_or_create(entry=blocked.entry, defaults={"blocked_by": blocked.blocked_by})
 
 
 def delete_expired_spam() -> int:
