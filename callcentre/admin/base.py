@@ -120,8 +120,10 @@ class Admin(NamelessLogMixin, ScopedMixin, ListTools):
     # Facets would count the table once for each choice of each filter.
     show_facets = ShowFacets.NEVER
     list_filter_submit = True
-    # The theme asks twice for it in each row, and templates are slow to find out that an attribute is missing.
+    # The theme asks for these in each row or field, and templates are slow to find out that an attribute is missing.
     list_sections = ()
+    conditional_fields: Mapping[str, str] = {}
+    change_form_show_cancel_button = False
     warn_unsaved_form = True
     # The page sends the values along that it showed: a field counts as changed if the person changed it, not if
     # another user did so meanwhile.
