@@ -30,14 +30,14 @@ _TIMES: dict[str, float | crontab] = {
     "telephony.sweep_calls": 1.0,
     # every 5 seconds: end wrap-ups that the listener did not end, and sessions past their limit
     "telephony.sweep_agents": 5.0,
-    # every 5 seconds: look for recordings that the switch has not reported, and ask for their transcriptions
-    "telephony.sweep_recordings": 5.0,
+    # every 10 seconds: look for recordings that the switch has not reported, and ask for their transcriptions
+    "telephony.sweep_recordings": 10.0,
     # at 3:41 every night: remove recordings past their retention
     "telephony.prune_recordings": LocalTime(hour="3", minute="41"),
     # every second: send deliveries that are due, and those whose message was lost
     "webhooks.sweep": 1.0,
-    # every 10 seconds: continue resends whose message or worker was lost
-    "webhooks.sweep_resends": 10.0,
+    # every 20 seconds: continue resends whose message or worker was lost
+    "webhooks.sweep_resends": 20.0,
     # at 2:41 every night: delete events that are 90 days old, and rows of removed webhooks
     "webhooks.prune": LocalTime(hour="2", minute="41"),
     # once a minute: read the mailboxes of ticket queues, and renew their tokens
@@ -67,8 +67,8 @@ _TIMES: dict[str, float | crontab] = {
     "lists.prune_exports": LocalTime(hour="3", minute="19"),
     # once an hour: count the words of catalogs whose articles have changed, for searches
     "knowledgebase.count_terms": crontab(minute="23"),
-    # every 10 seconds: index articles whose message or worker was lost, and all articles after an upgrade
-    "knowledgebase.sweep_word_forms": 10.0,
+    # every 20 seconds: index articles whose message or worker was lost, and all articles after an upgrade
+    "knowledgebase.sweep_word_forms": 20.0,
     # at 3:41 every night: delete old misses of searches, and images without an article
     "knowledgebase.prune": LocalTime(hour="3", minute="41"),
     # every 5 seconds: raise and clear alarms; the overview takes it as the sign that beat and the worker are there
@@ -91,8 +91,8 @@ _TIMES: dict[str, float | crontab] = {
     "callcentre.prune_person_exports": LocalTime(hour="3", minute="23"),
     # at 2:53 every night: delete entries of the audit log past their retention
     "callcentre.prune_audit": LocalTime(hour="2", minute="53"),
-    # every 10 seconds: remove the files that deletions left
-    "callcentre.remove_files": 10.0,
+    # every 20 seconds: remove the files that deletions left
+    "callcentre.remove_files": 20.0,
 }
 SCHEDULE: dict[str, Any] = {
     task: {"task": task, "schedule": when, "options": {"expires": max(when, 2.0)} if isinstance(when, float) else {}}
