@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.test import override_settings
 from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
 from django.utils import timezone
@@ -54,21 +53,15 @@ ODD = ("0", "-1", "1.5", "x", "1e3", "٣", "²", "9" * 30, "9" * 400, "0d9c6a52"
 
 
 @pytest.fixture(scope="module")
-def world(request, listener, django_db_blocker):
-    """Fill the database with one or fifty objects of each kind: `of_one`, or `of_fifty` with the statements of one."""
+def world(listener, django_db_blocker):
+    """One object of each kind."""
+    with filled(django_db_blocker, 1):
+        yield
 
-    def kept(count):
-        return kept_for_all(django_db_blocker, lambda: [app.contract.fill(count) for app in APPS])
 
-    taken: dict[Operation, int] = {}
-    if request.param > 1:
-        with kept(1), override_settings(SWITCH_BACKEND="tests.telephony.doubles.RecordingSwitch"):
-            for operation in OPERATIONS * 2:  # the caches of a process are full in the second turn
-                with kept_for_all(django_db_blocker, lambda: None):
-                    _, secret = ApiUser.create(SYSTEM, "one", rights=["*"])
-                    taken[operation] = len(statements_of(operation, ApiClient("one", secret)))
-    with kept(request.param):
-        yield taken
+def filled(blocker, count):
+    """Keep this number of objects of each kind in the database."""
+    return kept_for_all(blocker, lambda: [app.contract.fill(count) for app in APPS])
 
 
 def statements_of(operation: Operation, client: ApiClient) -> list[str]:
@@ -78,10 +71,6 @@ def statements_of(operation: Operation, client: ApiClient) -> list[str]:
     assert response.status_code == operation.status, response.content
     # In the test a savepoint stands for the transaction of the service.
     return [query["sql"] for query in captured if "SAVEPOINT" not in query["sql"]]
-
-
-of_one = pytest.mark.parametrize("world", [1], indirect=True)
-of_fifty = pytest.mark.parametrize("world", [50], indirect=True)
 
 
 def routes(patterns: Iterable[URLPattern | URLResolver]) -> Iterable[URLPattern]:
@@ -124,7 +113,6 @@ def _path(operation: Operation) -> str:
 
 
 @each_operation
-@of_one
 def test_an_operation_answers_as_the_interface_says_and_needs_only_its_own_right(operation, world, api_client):
     client = api_client(*([operation.right] if operation.right else []))
 
@@ -143,17 +131,26 @@ def test_an_operation_answers_as_the_interface_says_and_needs_only_its_own_right
         assert has_shape(response.json(), operation.answer), response.json()
 
 
-@each_operation
-@of_fifty
-def test_an_operation_costs_the_same_statements_for_one_object_and_for_fifty(operation, world, api):
-    statements = statements_of(operation, api)
+@pytest.mark.slow("asks each operation for one object and for fifty")
+def test_an_operation_costs_the_same_statements_for_one_object_and_for_fifty(django_db_blocker):
+    of_one, of_fifty = statements_of_each(django_db_blocker, 1), statements_of_each(django_db_blocker, 50)
 
-    assert len(statements) == world[operation], "\n".join(statements)
-    assert len(statements) <= most(operation.queries), "\n".join(statements)
+    grown = {operation: each for operation, each in of_fifty.items() if len(each) != len(of_one[operation])}
+    assert grown == {}
+    assert {operation: each for operation, each in of_fifty.items() if len(each) > most(operation.queries)} == {}
+
+
+def statements_of_each(blocker, count: int) -> dict[Operation, list[str]]:
+    taken = {}
+    with filled(blocker, count):
+        for operation in OPERATIONS * 2:  # the caches of a process are full in the second turn
+            with kept_for_all(blocker, lambda: None):
+                _, secret = ApiUser.create(SYSTEM, "one", rights=["*"])
+                taken[operation] = statements_of(operation, ApiClient("one", secret))
+    return taken
 
 
 @pytest.mark.parametrize("operation", [operation for operation in OPERATIONS if operation.method == "POST"], ids=str)
-@of_one
 def test_a_post_with_a_key_runs_once_and_asks_no_network_in_its_transaction(operation, world, api):
     """The guard of all tests refuses the network: sockets, look-ups, and the switch that answers."""
     first, again = (operation.call(api, HTTP_IDEMPOTENCY_KEY="once") for _ in range(2))
@@ -182,7 +179,6 @@ def test_without_its_right_an_operation_is_refused_even_for_unknown_ids(operatio
 
 
 @pytest.mark.parametrize(("operation", "odd"), list(zip(of_an_object, cycle(ODD), strict=False)), ids=str)
-@of_one
 def test_an_unknown_or_odd_id_is_404_even_with_a_faulty_request(operation, odd, world, api):
     query = "include_record_fields=perhaps&search_in_additional_numbers=perhaps"
     unknown = operation.unknown.partition("?")[0]
@@ -213,7 +209,6 @@ def test_an_unknown_method_is_405_and_names_the_allowed_ones(operation, api, ano
 
 
 @each_operation
-@of_one
 def test_an_answer_is_the_same_kind_with_a_slash_and_with_any_accept_header(operation, world, api):
     """One trailing slash is tolerated and never redirected, and no answer is HTML."""
     api.defaults["HTTP_ACCEPT"] = "text/html"
