@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
@@ -14,7 +15,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
 
-from callcentre.environment import database
+from callcentre.environment import VAR, database
 from callcentre.launch.embedded import Stores
 from callcentre.launch.postgres import programs_for
 
@@ -61,11 +62,15 @@ def _make(name: str, server: psycopg.Connection) -> None:
 
 def copy_into(stores: Stores) -> None:
     """Copy the migrated database into the empty one of other stores."""
-    programs = programs_for(stores.var / "postgres" / "data")
-    with migrated_database() as name:
-        dump = subprocess.run([programs / "pg_dump", url_of(name)], stdout=subprocess.PIPE, check=True)
     quietly = ["--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--output=/dev/null"]
-    subprocess.run([programs / "psql", *quietly, stores.database_url], input=dump.stdout, check=True)
+    psql = programs_for(stores.var / "postgres" / "data") / "psql"
+    subprocess.run([psql, *quietly, stores.database_url], input=dump_of_migrated(), check=True)
+
+
+def dump_of_migrated() -> bytes:
+    with migrated_database() as name:
+        command: list[Any] = [programs_for(VAR / "postgres" / "data") / "pg_dump", url_of(name)]
+        return subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
 
 
 def url_of(name: str) -> str:

@@ -253,7 +253,7 @@ def happen_at(place: Place, faults: dict[str, Fault], seconds: float, *, is_smal
         cookies, watch = prepare(made, agents, agents * 2 // 5, wrap_up), Watch(made)
         with working(made, cookies, RATE / 3 if is_small else RATE, agents) as work:
             trial = Trial(made, work, watch, seconds, Browser(made.running.port, {}))
-            time.sleep(10 if is_small else WARM_UP_SECONDS)
+            time.sleep(5 if is_small else WARM_UP_SECONDS)
             if wait_for(trial.is_normal, NORMAL_SECONDS) is None:
                 print(f"  WRONG: not normal before any fault: {trial.unusual}", flush=True)
                 return False

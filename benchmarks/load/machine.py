@@ -20,6 +20,7 @@ from benchmarks.harness import ROOT, Service, manage, service_environment, wait_
 from benchmarks.launch import family, processor_seconds
 from callcentre.launch.children import bury, spawn, stop
 from callcentre.launch.embedded import Stores, temporary_stores
+from callcentre.launch.postgres import programs_for
 from callcentre.launch.servers import StoreError, choose_port
 from tests.telephony.switch.ari_server import PASSWORD, USER
 
@@ -205,7 +206,11 @@ def machine(
                 "ARI_USER": USER,
                 "ARI_PASSWORD": PASSWORD,
             }
-        manage(environment | {"DATABASE_URL": direct}, "migrate", "--verbosity=0")
+        if dump := os.environ.get("MIGRATED_DUMP"):  # of tests, which have migrated already
+            psql = programs_for(stores.var / "postgres" / "data") / "psql"
+            subprocess.run([psql, "-q", "--no-psqlrc", "-o", "/dev/null", "-f", dump, direct], check=True)
+        else:
+            manage(environment | {"DATABASE_URL": direct}, "migrate", "--verbosity=0")
         manage(environment, "collectstatic", "--no-input", "--verbosity=0")
         secret = manage(environment, "create_api_user", "load", "--right", "*").strip()
         running = Service(port, direct, environment, "load", secret)
