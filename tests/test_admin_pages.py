@@ -22,7 +22,7 @@ from callcentre.models import User
 from tests.admin_pages import addresses, factory_of, list_of, row_of_each_model
 from tests.backoffice import page_of, staff, superuser
 from tests.callcentre.factories import DeletionFactory, PersonExportFactory
-from tests.conftest import kept_for_all
+from tests.conftest import kept_for_all, leave_out_menu
 from tests.processes import ROOT
 from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import MarketplaceFactory, TicketQueueFactory
@@ -82,8 +82,10 @@ def answers(static_folder, django_db_setup, django_db_blocker):
         client.raise_request_exception = False
         found.update((path, client.get(path)) for path in paths)
 
-    with override_settings(STATIC_ROOT=static_folder), kept_for_all(django_db_blocker, visit):
-        yield found
+    with pytest.MonkeyPatch.context() as patch:
+        leave_out_menu(patch)
+        with override_settings(STATIC_ROOT=static_folder), kept_for_all(django_db_blocker, visit):
+            yield found
 
 
 def pages_of(answers: dict[str, Any]) -> dict[str, Page]:
@@ -164,7 +166,7 @@ def test_unknown_rows_are_no_failure(model, plain_static):
 
 @pytest.mark.trial
 @pytest.mark.slow("opens every list")
-def test_a_list_takes_no_more_statements_for_more_rows(plain_static, without_menu, monkeypatch):
+def test_a_list_takes_no_more_statements_for_more_rows(plain_static, monkeypatch):
     # The counts of records are kept for longer than the test takes on a slow machine.
     monkeypatch.setattr("campaigns.progress.KEPT_SECONDS", 3600)
     client = superuser()

@@ -26,7 +26,7 @@ def rows(django_db_setup, django_db_blocker):
 
 
 @pytest.fixture
-def client(rows, without_menu):
+def client(rows):
     client = superuser()
     client.raise_request_exception = False
     return client

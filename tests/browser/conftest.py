@@ -31,6 +31,11 @@ _REPORT = f"""document.addEventListener("securitypolicyviolation", (event) =>
     console.error("{STOPPED}" + event.effectiveDirective + " " + event.blockedURI + " " + event.sourceFile));"""
 
 
+@pytest.fixture(autouse=True)
+def _with_menu(with_menu: None) -> None:
+    """Pages are as people see them."""
+
+
 class Visit:
     """A page of a superuser's browser, and the failures on it."""
 

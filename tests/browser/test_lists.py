@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from playwright.sync_api import expect
 
 from callcentre.core import due_work
+from callcentre.core.exporting import jobs
 from callcentre.lists import actions, exports
 from callcentre.lists.models import ListAction
 from telephony.models import Agent
@@ -79,7 +80,7 @@ def workers(monkeypatch, own_storage):
         threads.append(threading.Timer(0.3, work, [task, *arguments]))
         threads[-1].start()
 
-    for module in (exports, actions):
+    for module in (jobs, actions):
         monkeypatch.setattr(module, "enqueue", enqueue)
     yield
     for thread in threads:

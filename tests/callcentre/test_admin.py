@@ -269,6 +269,7 @@ def test_log_in_works_without_redis(monkeypatch, settings):
     assert (wrong.status_code, right.status_code) == (200, 302)
 
 
+@pytest.mark.usefixtures("with_menu")
 def test_the_menu_shows_permitted_pages_and_an_explanation_without_any():
     page = staff("view_campaign", "view_agent").page(INDEX)
 

@@ -30,7 +30,7 @@ from tests.telephony.factories import AgentFactory, QueueFactory, TransferShortc
 from webhooks.retention import purge
 from webhooks.verbs.webhooks import create_webhook, remove_webhook, show_secret
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 # Models that people add, change or delete in the admin and that need no trigger.
 WITHOUT_TRIGGER = {
     "campaigns.RecordImport": "names the person itself; the upload is logged",

@@ -93,6 +93,7 @@ def test_a_refusal_and_a_missing_page_in_polish(path, status, said):
     assert all(text in response.content.decode() for text in said)
 
 
+@pytest.mark.usefixtures("with_menu")
 def test_a_missing_page_keeps_the_menu_and_that_of_a_stranger_needs_no_query(client):
     missing = staff("view_apiuser").get("/admin/nothing/of/the/kind")
     with few_statements(0):

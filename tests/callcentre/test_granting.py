@@ -8,7 +8,7 @@ from callcentre.models import User
 from tests.backoffice import BackOffice, errors_of, page_of, staff
 from tests.callcentre.factories import UserFactory
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu", "quick_hashes")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "quick_hashes")]
 
 API_USERS = reverse("admin:callcentre_apiuser_changelist")
 NEW = "a long and odd one"

@@ -20,7 +20,7 @@ from tests.telephony.factories import (
 )
 from tests.tickets.factories import CustomerFactory
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 LISTS = {
     model: reverse(f"admin:telephony_{model._meta.model_name}_changelist")

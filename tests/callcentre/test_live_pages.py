@@ -28,6 +28,7 @@ def tags(page: Any) -> list[str]:
     return re.findall(r'<[^>]*(?:id="result_list"|data-live)[^>]*>', page.content.decode())
 
 
+@pytest.mark.usefixtures("with_menu")
 @pytest.mark.slow("opens eight pages")
 def test_the_live_parts_are_all_there_without_menu_and_head(addresses):
     boss = superuser()

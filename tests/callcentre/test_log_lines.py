@@ -53,7 +53,7 @@ def outcome(arguments: list[str], variables: dict[str, str], folder: Path) -> tu
     return output.read_bytes(), errors.read_bytes()
 
 
-@pytest.mark.walk("stores away-web", "stores away-processes")
+@pytest.mark.walk("stores away-processes")
 @pytest.mark.slow("starts each process of the service")
 @pytest.mark.parametrize("unit", PROCESSES)
 @pytest.mark.parametrize("fault", FAULTS)

@@ -19,7 +19,7 @@ from tests.webhooks.factories import WebhookFactory
 from tickets.models import Marketplace
 from webhooks.models import Webhook
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "quick_hashes", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "quick_hashes")]
 
 OWN = "user-pass"
 NEW = "a long and odd one"

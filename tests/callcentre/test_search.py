@@ -27,7 +27,7 @@ from tickets.admin import chats
 from tickets.models import Chat, Customer, Ticket
 from tickets.verbs.customers import merge_customers
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 SEARCH = reverse("admin:search")
 SPELLINGS = ["+48 22 555 01 07", "22 555 01 07", "(22) 555-01-07", "0048225550107", "225550107", "tel:+48225550107"]
 ENDINGS = ["0107", "01 07", "50107", "555 01 07"]

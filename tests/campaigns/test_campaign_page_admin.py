@@ -22,7 +22,7 @@ from tests.telephony.factories import AgentFactory
 
 ADD = reverse("admin:campaigns_campaign_add")
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu", "counted_again")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "counted_again")]
 
 
 # The page

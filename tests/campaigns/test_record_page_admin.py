@@ -15,7 +15,7 @@ from tests.telephony.factories import AgentFactory
 
 ADD = reverse("admin:campaigns_record_add")
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
 # The page

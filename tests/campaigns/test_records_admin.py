@@ -18,7 +18,7 @@ LIST = reverse("admin:campaigns_record_changelist")
 ADD = reverse("admin:campaigns_record_add")
 CHANGES = reverse("admin:campaigns_recordchange_changelist")
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
 # Finding

@@ -17,7 +17,7 @@ from campaigns.verbs.campaigns import clone_campaign
 from tests.backoffice import errors_of, page_of, superuser
 from tests.campaigns.factories import CampaignFactory, DoNotCallFactory, PastAttemptFactory, RecordFactory
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 ENTRIES = "admin:campaigns_donotcall"
 

@@ -50,6 +50,7 @@ def test_the_desk_is_the_home_of_an_agent_also_after_the_log_in(plain_http, desk
     assert desk.post(reverse("admin:login"), form, follow=True).redirect_chain[-1][0] == DESK
 
 
+@pytest.mark.usefixtures("with_menu")
 @pytest.mark.parametrize("permission", ["view_agent", "view_campaign"])
 def test_an_agent_who_supervises_has_both(permission):
     client = staff(permission)

@@ -15,7 +15,7 @@ from tests.conftest import ACTOR
 from tests.knowledgebase.factories import PNG, ArticleFactory, CatalogFactory, CategoryFactory, SearchMissFactory
 from tests.telephony.factories import AgentFactory
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from tests.telephony.factories import AgentFactory
 from tests.tickets.factories import CompanyFactory, TicketFactory
 from tickets.models import Company, Ticket
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 LIST = list_of(Ticket)
 VIEWS = f"{LIST}list-views/"

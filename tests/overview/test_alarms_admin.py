@@ -14,7 +14,7 @@ from tests.telephony.factories import QueueFactory
 from webhooks.event_types import EventType
 from webhooks.models import Event
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 LIST, ADD = reverse("admin:overview_alarm_changelist"), reverse("admin:overview_alarm_add")
 VALUES = {"name": "Hotline waits", "is_active": "on", "subject": "QUEUE_WAIT", "limit": "60", "language": "pl"}

@@ -24,7 +24,7 @@ from tests.reports.scenes import BASES, Cast, Scene
 from tests.statements import few_statements
 from tests.telephony.factories import AgentFactory
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 PAGE = "/admin/reports/export/work-report/"
 DAY = {"date_from": "2026-06-10", "date_to": "2026-06-10"}

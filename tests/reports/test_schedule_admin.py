@@ -13,7 +13,7 @@ from tests.reports.exports import built, rows_of
 from tests.reports.factories import ScheduleFactory
 from tests.telephony.factories import AgentFactory, AgentGroupFactory, QueueFactory
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 PAGE = "/admin/reports/schedule/"
 

@@ -140,6 +140,7 @@ def test_results_with_statuses_of_the_same_name_are_added_up_for_people():
     assert measure.shown(row) == "Callback: 7, Sold: 1"
 
 
+@pytest.mark.usefixtures("with_menu")
 @of_each
 def test_a_report_needs_the_right_to_see_what_it_is_about(report):
     """Pages, menu, exports of others, their files and schedules: with the right to reports alone there are none."""
@@ -306,6 +307,7 @@ def test_a_person_sees_the_rows_of_their_scope_only(report, committed_db, scene)
     assert len(mailed) > 0
 
 
+@pytest.mark.usefixtures("with_menu")
 def test_every_report_has_a_page_in_the_menu():
     page = superuser().page("/admin/")
 

@@ -25,7 +25,7 @@ LIST = reverse("admin:telephony_connection_changelist")
 START = datetime(2026, 7, 1, 8, 0, 5, tzinfo=UTC)  # 10:00:05 in Warsaw
 MINUTE = timedelta(minutes=1)
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
 def found(**query: Any) -> list[str]:

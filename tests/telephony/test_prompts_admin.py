@@ -14,7 +14,7 @@ from tests.campaigns.factories import CampaignFactory
 from tests.telephony.factories import MenuFactory, PromptFactory, QueueFactory
 from tests.tickets.factories import TicketQueueFactory
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 ROW = {"prompts-TOTAL_FORMS": "1", "prompts-0-kind": "greeting", "prompts-0-language": "pl", "prompts-0-number": "0"}
 

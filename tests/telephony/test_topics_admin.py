@@ -12,7 +12,7 @@ from telephony.models import EvaluationCriterion, Topic, TopicField, TopicGroup,
 from tests.backoffice import errors_of, inputs_of, superuser
 from tests.telephony.factories import QueueFactory, TopicFactory, TopicFieldFactory, TopicGroupFactory
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
 def address(model: str, page: str, *args: Any) -> str:

@@ -29,7 +29,7 @@ LIST = reverse("admin:tickets_customer_changelist")
 ADD = reverse("admin:tickets_customer_add")
 CHANGES = reverse("admin:tickets_customerchange_changelist")
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
 # The list

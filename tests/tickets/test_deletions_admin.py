@@ -15,7 +15,7 @@ from tests.telephony.factories import RecordingFactory
 from tests.tickets.deleting import MARK, a_chat, a_file, a_mail, a_person, a_ticket, left_of
 from tests.tickets.factories import CustomerFactory, MessageFactory, TicketFactory
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu", "own_storage")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "own_storage")]
 
 LIST = reverse("admin:callcentre_deletion_changelist")
 # Kind -> a row of it, and the permission to see it.

@@ -13,7 +13,7 @@ from tests.tickets.imap_server import Mailbox, local_mailboxes, queue_of, servin
 from tickets.models import MailboxTest, Marketplace, TicketQueue
 from tickets.tasks import test_mailbox as made_by_worker
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 AGAIN = "Enter the password again: it would be sent to another server."
 
 

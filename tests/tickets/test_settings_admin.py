@@ -16,7 +16,7 @@ from tests.tickets.factories import (
 )
 from tickets.models import Company, CustomField, Marketplace, TicketStatus
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
 def list_of(model):

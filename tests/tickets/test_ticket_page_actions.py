@@ -21,7 +21,7 @@ from tickets.verbs.merges import merge_tickets
 from tickets.verbs.tickets import edit_ticket
 from webhooks.models import Event
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
 def filled(client, ticket, **changes):

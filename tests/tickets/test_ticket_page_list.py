@@ -26,7 +26,7 @@ from tickets.verbs.merges import merge_tickets
 
 LIST = reverse("admin:tickets_ticket_changelist")
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
 def status(kind):

@@ -17,7 +17,7 @@ from tickets.verbs.merges import merge_tickets
 from tickets.verbs.messages import receive_message, reply_to
 from tickets.verbs.tickets import edit_ticket
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu", "own_storage")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "own_storage")]
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from tickets.admin import customer_pages
 from tickets.models import Customer, Dispatch, Message, Ticket
 from webhooks.models import Event
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
 def timeline(client: BackOffice, customer: Customer, **query: Any) -> list[str]:

@@ -23,7 +23,7 @@ INDEX = reverse("admin:index")
 # A page of a webhook: session, user, webhook twice, hours (4), queue (2), failures (2), history, resends.
 QUERIES_OF_PAGE = 14
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu", "local_receivers")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "local_receivers")]
 
 
 # Health

@@ -21,7 +21,7 @@ LIST = reverse("admin:webhooks_webhook_changelist")
 DELIVERIES = reverse("admin:webhooks_delivery_changelist")
 ACTIONS = ["send_test", "enable", "disable", "show_secret", "rotate_secret", "resend_failed"]
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu", "local_receivers")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "local_receivers")]
 
 
 # Actions on one webhook

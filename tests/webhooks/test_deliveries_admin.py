@@ -29,7 +29,7 @@ LISTS = [
     (ATTEMPTS, {"outcome": "succeeded"}, 6),
 ]
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static", "without_menu")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 
 
 # Events
