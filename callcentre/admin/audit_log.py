@@ -15,9 +15,10 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter
 
-from callcentre.admin.base import ReadOnlyAdmin, link
+from callcentre.admin.base import ReadOnlyAdmin
 from callcentre.admin.dates import dates_filter
 from callcentre.admin.history import ACTIONS, ChangeMixin, action_label, in_words
+from callcentre.admin.links import link
 from callcentre.admin.lists import UncountedMixin
 from callcentre.admin.rights import right_name
 from callcentre.admin.theme import display

@@ -14,7 +14,7 @@ from django.contrib.admin import ShowFacets, helpers
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ERROR_FLAG
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
-from django.core.exceptions import NON_FIELD_ERRORS, BadRequest, ObjectDoesNotExist, ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, BadRequest, ValidationError
 from django.db import IntegrityError, OperationalError, models
 from django.db.models import ProtectedError
 from django.http import HttpRequest, HttpResponse
@@ -62,35 +62,6 @@ def user_of(request: HttpRequest) -> User:
 
 def actor_of(request: HttpRequest) -> Actor:
     return user_of(request).actor
-
-
-def cut(text: Any) -> str:
-    """Return a cell of a list that shows a long text cut to the column, and whole under the mouse."""
-    return format_html('<span class="cc-cut" title="{}">{}</span>', text, text)
-
-
-def unbroken(text: Any) -> str:
-    """Return a cell that stays in one line."""
-    return format_html('<span class="whitespace-nowrap">{}</span>', text)
-
-
-def link(url: str, text: Any) -> str:
-    """Return a link for a cell of a list or a field of a page."""
-    return format_html('<a class="cc-link" href="{}">{}</a>', url, text)
-
-
-def link_to(row: models.Model, text: Any = None) -> str:
-    """Return a link to the page of a row, with the row's name or another text."""
-    page = f"admin:{row._meta.app_label}_{row._meta.model_name}_change"
-    return link(reverse(page, args=[row.pk]), row if text is None else text)
-
-
-def related(row: Any, name: str) -> Any:
-    """Return a related row; None if there is none, or if it was deleted where the database has no constraint on it."""
-    try:
-        return getattr(row, name)
-    except ObjectDoesNotExist:
-        return None
 
 
 def without_buttons(formfield: Any) -> Any:

@@ -12,7 +12,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from callcentre.admin.base import Admin, link_to, related
+from callcentre.admin.base import Admin
+from callcentre.admin.links import link_to, related
 from callcentre.admin.theme import display
 from callcentre.core.audit import owner_of
 from callcentre.core.changes import Change
