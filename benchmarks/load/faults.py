@@ -276,7 +276,9 @@ def main() -> None:
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--small", action="store_true")
     options = parser.parse_args()
-    places = {"once": (asterisk, {"each process and store killed": kill_all})} if options.once else PLACES
+    places = (
+        {"once": (partial(asterisk, web=1), {"each process and store killed": kill_all})} if options.once else PLACES
+    )
     if options.list:
         sys.exit("\n".join(name for _place, faults in places.values() for name in faults))
     print("| fault | lasts | errors of clients | longest stall | normal after | accounts right after |")

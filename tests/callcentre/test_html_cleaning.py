@@ -99,6 +99,7 @@ def documents(draw: st.DrawFn) -> str:
     return "".join([*parts, *(f"</{tag}>" for tag in reversed(opened))])
 
 
+@pytest.mark.trial
 @pytest.mark.slow("runs many examples")
 @settings(max_examples=examples(300), deadline=None)
 @given(text=documents())

@@ -39,6 +39,7 @@ def files(folder: Path) -> list[str]:
     return sorted(path.name for path in (folder / "files").rglob("*") if path.is_file())
 
 
+@pytest.mark.trial
 def test_an_export_whose_worker_was_killed_is_built_by_the_next(export, tmp_path):
     (tmp_path / "half.wait").touch()
     worker = a_worker(tmp_path)
