@@ -62,9 +62,13 @@ def _make(name: str, server: psycopg.Connection) -> None:
 
 def copy_into(stores: Stores) -> None:
     """Copy the migrated database into the empty one of other stores."""
+    restore(dump_of_migrated(), stores.database_url)
+
+
+def restore(dump: bytes, url: str) -> None:
     quietly = ["--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--output=/dev/null"]
-    psql = programs_for(stores.var / "postgres" / "data") / "psql"
-    subprocess.run([psql, *quietly, stores.database_url], input=dump_of_migrated(), check=True)
+    psql: list[Any] = [programs_for(VAR / "postgres" / "data") / "psql", *quietly, url]
+    subprocess.run(psql, input=dump, check=True)
 
 
 def dump_of_migrated() -> bytes:

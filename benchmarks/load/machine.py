@@ -20,8 +20,8 @@ from benchmarks.harness import ROOT, Service, manage, service_environment, wait_
 from benchmarks.launch import family, processor_seconds
 from callcentre.launch.children import bury, spawn, stop
 from callcentre.launch.embedded import Stores, temporary_stores
-from callcentre.launch.postgres import programs_for
 from callcentre.launch.servers import StoreError, choose_port
+from tests.migrated import restore
 from tests.telephony.switch.ari_server import PASSWORD, USER
 
 # The units of deploy/systemd.
@@ -207,8 +207,7 @@ def machine(
                 "ARI_PASSWORD": PASSWORD,
             }
         if dump := os.environ.get("MIGRATED_DUMP"):  # of tests, which have migrated already
-            psql = programs_for(stores.var / "postgres" / "data") / "psql"
-            subprocess.run([psql, "-q", "--no-psqlrc", "-o", "/dev/null", "-f", dump, direct], check=True)
+            restore(Path(dump).read_bytes(), direct)
         else:
             manage(environment | {"DATABASE_URL": direct}, "migrate", "--verbosity=0")
         manage(environment, "collectstatic", "--no-input", "--verbosity=0")

@@ -20,7 +20,7 @@ from django.conf import settings
 
 from callcentre.environment import VAR
 from callcentre.launch.postgres import programs_for
-from tests.migrated import migrated_database, url_of
+from tests.migrated import migrated_database, restore, url_of
 from tests.processes import ROOT
 
 pytestmark = [pytest.mark.slow("restores a dump and migrates it"), pytest.mark.django_db]
@@ -76,7 +76,7 @@ def copy_of(template: str) -> Iterator[str]:
 def dump() -> Iterator[str]:
     """The name of the database of 0.1.0, which no test changes."""
     with copy_of("template0") as name:
-        restore(name, lzma.decompress(DUMP.read_bytes()))
+        restore(lzma.decompress(DUMP.read_bytes()), url_of(name))
         yield name
 
 
@@ -117,15 +117,10 @@ def rows(database: str, columns: list[Any]) -> dict[str, Counter[Any]]:
     }
 
 
-def restore(database: str, dump: bytes) -> None:
-    psql: list[Any] = [programs_for(VAR / "postgres" / "data") / "psql", "--no-psqlrc", "--set=ON_ERROR_STOP=1"]
-    subprocess.run([*psql, "--quiet", "--output=/dev/null", url_of(database)], input=dump, check=True)
-
-
 def schema(database: str) -> list[str]:
     """Return the schema, once restored: PostgreSQL writes a condition differently after it has read its own text."""
     with copy_of("template0") as restored:
-        restore(restored, "\n".join(content(database, "--schema-only")).encode())
+        restore("\n".join(content(database, "--schema-only")).encode(), url_of(restored))
         return content(restored, "--schema-only")
 
 
@@ -146,7 +141,7 @@ def recorded(database: str) -> list[Any]:
 )
 def test_an_upgrade_changes_no_row_and_leads_to_the_tables_of_a_new_database(release: Path) -> None:
     with copy_of("template0") as name:
-        restore(name, lzma.decompress(release.read_bytes()))
+        restore(lzma.decompress(release.read_bytes()), url_of(name))
         columns = execute(name, COLUMNS)
         before = rows(name, columns)
         code, output = run(name, "manage.py", "migrate")
