@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 _LOCK = 0x62656174
 # Between two looks at the lock.
-LOOK_SECONDS = 1.0
+LOOK_SECONDS = 2.0
 _LAST_BEAT = "SELECT beat_at FROM callcentre_heartbeat WHERE process = %s ORDER BY beat_at DESC LIMIT 1"
 # Between two lines of the log about a store that is away.
 COMPLAINT_SECONDS = 60.0

@@ -6,6 +6,7 @@ import django.db.models.deletion
 import django.db.models.functions.datetime
 import django.utils.timezone
 from django.contrib.postgres.operations import TrigramExtension, UnaccentExtension
+from callcentre.core.schema_operations import Together
 from django.db import migrations, models
 from pathlib import Path
 
@@ -37,6 +38,7 @@ class Migration(migrations.Migration):
         TrigramExtension(),
         UnaccentExtension(),
         migrations.RunSQL(SQL),
+        Together([
         migrations.CreateModel(
             name='AuditLog',
             fields=[
@@ -266,5 +268,6 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('api_user', 'fingerprint'), name='idempotencyrecord_is_unique')],
             },
         ),
+        ]),
         migrations.RunPython(deliver_roles, migrations.RunPython.noop),
     ]

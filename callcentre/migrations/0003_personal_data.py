@@ -6,6 +6,7 @@ import callcentre.core.exporting.jobs
 import django.contrib.postgres.fields
 import django.db.models.functions.datetime
 import django.utils.timezone
+from callcentre.core.schema_operations import Together
 from django.db import migrations, models
 
 
@@ -15,7 +16,7 @@ class Migration(migrations.Migration):
         ('callcentre', '0002_supervision_right'),
     ]
 
-    operations = [
+    operations = [Together([
         migrations.AddField(
             model_name='deletion',
             name='consented_at',
@@ -122,4 +123,4 @@ class Migration(migrations.Migration):
                 'indexes': [models.Index(condition=models.Q(('days__isnull', False)), fields=['next_attempt_at'], name='retention_due')],
             },
         ),
-    ]
+    ])]

@@ -5,6 +5,7 @@ import django.db.models.deletion
 import django.db.models.functions.datetime
 import django.db.models.functions.text
 import django.utils.timezone
+from callcentre.core.schema_operations import Together
 from django.db import migrations, models
 from pathlib import Path
 
@@ -30,7 +31,7 @@ class Migration(migrations.Migration):
         ('telephony', '0001_initial'),
     ]
 
-    operations = [
+    operations = [Together([
         migrations.CreateModel(
             name='CampaignGroup',
             fields=[
@@ -480,5 +481,6 @@ class Migration(migrations.Migration):
             name='script',
             field=models.TextField(blank=True, db_default='', default='', help_text='Agents see it with each record. {city} stands for the value of the field city.', verbose_name='script'),
         ),
+        ]),
         migrations.RunSQL(SQL),
     ]

@@ -6,6 +6,7 @@ import django.db.models.expressions
 import django.db.models.functions.datetime
 import django.utils.timezone
 import uuid
+from callcentre.core.schema_operations import Together
 from django.db import migrations, models
 from pathlib import Path
 
@@ -49,6 +50,7 @@ class Migration(migrations.Migration):
     operations = [
         migrations.RunSQL(list(configurations())),
         migrations.RunSQL(COLUMNS),
+        Together([
         migrations.CreateModel(
             name='Catalog',
             fields=[
@@ -245,5 +247,6 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('article', 'api_user', 'user_key'), name='articlevote_is_unique')],
             },
         ),
+        ]),
         migrations.RunSQL(SQL),
     ]

@@ -7,6 +7,7 @@ import django.db.models.functions.datetime
 import django.utils.timezone
 import reports.periods
 from django.conf import settings
+from callcentre.core.schema_operations import Together
 from django.db import migrations, models
 
 # Each ledger: its table; the columns of the agent, of its first and of its last instant, which is NULL while it goes
@@ -96,7 +97,7 @@ class Migration(migrations.Migration):
         ('callcentre', '__first__'),
     ]
 
-    operations = [
+    operations = [Together([
         migrations.CreateModel(
             name='Rollup',
             fields=[
@@ -273,6 +274,7 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('export', 'recipient'), name='exportmail_is_unique')],
             },
         ),
+        ]),
         *(migrations.RunSQL(_create(*ledger)) for ledger in LEDGERS),
         # Of each level, the time from which rollups are kept.
         migrations.RunSQL("INSERT INTO reports_rollupprogress (level, until) VALUES (2, now()), (4, now())"),

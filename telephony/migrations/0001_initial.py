@@ -13,6 +13,7 @@ import django.db.models.lookups
 import telephony.models.agent_intervals
 from django.conf import settings
 from django.contrib.postgres.operations import BtreeGistExtension
+from callcentre.core.schema_operations import Together
 from django.db import migrations, models
 
 
@@ -38,6 +39,7 @@ class Migration(migrations.Migration):
     operations = [
         # The exclusion constraints compare an agent's id in a GiST index.
         BtreeGistExtension(),
+        Together([
         migrations.CreateModel(
             name='AgentGroup',
             fields=[
@@ -599,4 +601,4 @@ class Migration(migrations.Migration):
             name='agents',
             field=models.ManyToManyField(related_name='queues', through='telephony.QueueMember', to='telephony.agent', verbose_name='agents'),
         ),
-    ]
+        ])]

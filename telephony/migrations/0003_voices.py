@@ -3,6 +3,7 @@
 import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
+from callcentre.core.schema_operations import Together
 from django.db import migrations, models
 
 
@@ -12,7 +13,7 @@ class Migration(migrations.Migration):
         ('telephony', '0002_browser_phone'),
     ]
 
-    operations = [
+    operations = [Together([
         migrations.AlterModelOptions(
             name='connection',
             options={'ordering': ['-created_at', '-id'], 'permissions': [('monitor_connection', 'Can listen to calls, take part in them and end them')], 'verbose_name': 'call', 'verbose_name_plural': 'calls'},
@@ -451,4 +452,4 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('agent', 'skill'), name='agentskill_is_unique'), models.CheckConstraint(condition=models.Q(('level__gte', 1), ('level__lte', 9)), name='agentskill_level_is_known')],
             },
         ),
-    ]
+    ])]

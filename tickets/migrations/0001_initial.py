@@ -14,6 +14,7 @@ import tickets.models.ticket_queue
 import uuid
 import webhooks.signing
 from django.conf import settings
+from callcentre.core.schema_operations import Together
 from django.db import migrations, models
 from pathlib import Path
 
@@ -43,7 +44,7 @@ class Migration(migrations.Migration):
         ('telephony', '0001_initial'),
     ]
 
-    operations = [
+    operations = [Together([
         migrations.CreateModel(
             name='AcknowledgedAddress',
             fields=[
@@ -568,5 +569,6 @@ class Migration(migrations.Migration):
                 'indexes': [models.Index(condition=models.Q(('message', None)), fields=['created_at'], name='storedfile_temporary'), models.Index(fields=['-created_at', '-id'], name='storedfile_created')],
             },
         ),
+        ]),
         migrations.RunSQL(SQL),
     ]

@@ -5,6 +5,7 @@ import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import django.utils.timezone
+from callcentre.core.schema_operations import Together
 from django.db import migrations, models
 
 
@@ -14,7 +15,7 @@ class Migration(migrations.Migration):
         ('tickets', '0001_initial'),
     ]
 
-    operations = [
+    operations = [Together([
         migrations.CreateModel(
             name='BlockedSender',
             fields=[
@@ -151,4 +152,4 @@ class Migration(migrations.Migration):
             model_name='mailboxgrant',
             constraint=models.UniqueConstraint(condition=models.Q(('state', ''), _negated=True), fields=('state',), name='mailboxgrant_state_is_unique'),
         ),
-    ]
+    ])]

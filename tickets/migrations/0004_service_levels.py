@@ -6,6 +6,7 @@ import django.db.models.constraints
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import uuid
+from callcentre.core.schema_operations import Together
 from django.db import migrations, models
 
 
@@ -16,7 +17,7 @@ class Migration(migrations.Migration):
         ('tickets', '0003_index_of_spam'),
     ]
 
-    operations = [
+    operations = [Together([
         migrations.CreateModel(
             name='AutomationState',
             fields=[
@@ -244,4 +245,4 @@ class Migration(migrations.Migration):
             model_name='rulerun',
             constraint=models.UniqueConstraint(fields=('rule', 'ticket'), name='rulerun_one_of_ticket'),
         ),
-    ]
+    ])]

@@ -4,6 +4,7 @@ import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.db.models.functions.datetime
 from django.conf import settings
+from callcentre.core.schema_operations import Together
 from django.db import migrations, models
 
 
@@ -15,7 +16,7 @@ class Migration(migrations.Migration):
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
-    operations = [
+    operations = [Together([
         migrations.CreateModel(
             name='AgentPreferences',
             fields=[
@@ -76,4 +77,4 @@ class Migration(migrations.Migration):
             model_name='ticketdraft',
             constraint=models.UniqueConstraint(fields=('ticket', 'user'), name='ticketdraft_one_of_person'),
         ),
-    ]
+    ])]

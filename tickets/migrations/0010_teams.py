@@ -3,6 +3,7 @@
 import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
+from callcentre.core.schema_operations import Together
 from django.db import migrations, models
 
 
@@ -13,7 +14,7 @@ class Migration(migrations.Migration):
         ('tickets', '0009_index_of_postponed_tickets'),
     ]
 
-    operations = [
+    operations = [Together([
         migrations.CreateModel(
             name='Team',
             fields=[
@@ -67,4 +68,4 @@ class Migration(migrations.Migration):
             model_name='teammember',
             constraint=models.UniqueConstraint(fields=('team', 'agent'), name='teammember_is_unique'),
         ),
-    ]
+    ])]

@@ -5,6 +5,7 @@ import django.db.models.functions.datetime
 import webhooks.event_types
 import webhooks.models.webhook
 import webhooks.signing
+from callcentre.core.schema_operations import Together
 from django.db import migrations, models
 
 
@@ -21,7 +22,7 @@ class Migration(migrations.Migration):
     dependencies = [
     ]
 
-    operations = [
+    operations = [Together([
         migrations.CreateModel(
             name='Webhook',
             fields=[
@@ -153,4 +154,4 @@ class Migration(migrations.Migration):
                 'indexes': [models.Index(fields=['webhook', '-id'], include=('started_at', 'status'), name='attempt_webhook'), models.Index(condition=models.Q(('status__isnull', True), ('status__lt', 200), ('status__gte', 300), _connector='OR'), fields=['webhook', '-id'], name='attempt_failed'), models.Index(condition=models.Q(('status__isnull', True), ('status__lt', 200), ('status__gte', 300), _connector='OR'), fields=['-id'], name='attempt_any_failed')],
             },
         ),
-    ]
+    ])]

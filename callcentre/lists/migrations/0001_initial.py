@@ -4,6 +4,7 @@ import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.db.models.functions.datetime
 from django.conf import settings
+from callcentre.core.schema_operations import Together
 from django.db import migrations, models
 
 
@@ -19,7 +20,7 @@ class Migration(migrations.Migration):
         ('callcentre', '__first__'),
     ]
 
-    operations = [
+    operations = [Together([
         migrations.CreateModel(
             name='ListAction',
             fields=[
@@ -140,4 +141,4 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('user', 'list_name'), name='defaultview_of_a_list_is_one')],
             },
         ),
-    ]
+    ])]

@@ -4,6 +4,7 @@ import django.db.models.deletion
 import django.db.models.functions.datetime
 import django.utils.timezone
 from django.conf import settings
+from callcentre.core.schema_operations import Together
 from django.db import migrations, models
 
 
@@ -19,7 +20,7 @@ class Migration(migrations.Migration):
         ('callcentre', '__first__'),
     ]
 
-    operations = [
+    operations = [Together([
         migrations.CreateModel(
             name='PasswordReset',
             fields=[
@@ -92,4 +93,4 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('user', 'digest'), name='recoverycode_is_unique')],
             },
         ),
-    ]
+    ])]

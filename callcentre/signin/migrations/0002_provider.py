@@ -5,6 +5,7 @@ import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.db.models.functions.datetime
 from django.conf import settings
+from callcentre.core.schema_operations import Together
 from django.db import migrations, models
 
 
@@ -16,7 +17,7 @@ class Migration(migrations.Migration):
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
-    operations = [
+    operations = [Together([
         migrations.CreateModel(
             name='ProviderGroup',
             fields=[
@@ -81,4 +82,4 @@ class Migration(migrations.Migration):
             model_name='providersession',
             index=models.Index(fields=['sid'], name='providersession_sid'),
         ),
-    ]
+    ])]
