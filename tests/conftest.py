@@ -13,6 +13,7 @@ import pytest
 import redis
 from _pytest import runner
 from django.conf import settings
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.core.management import call_command
 from django.db import connections, transaction
 from django.http import HttpResponse
@@ -44,6 +45,9 @@ WAITING = ("chromium", "spare_stores")
 # The time of an example, or of making one, depends only on the machine.
 hypothesis.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis.load_profile("unhurried")
+
+# A hash of the service takes a quarter of a second.
+PBKDF2PasswordHasher.iterations = 1_000
 
 
 @pytest.hookimpl(trylast=True)

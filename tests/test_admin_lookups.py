@@ -77,7 +77,6 @@ def test_staff_who_may_only_look_read_no_secret_by_filtering(right, query):
     assert staff(right).get(f"{list_of(model)}?{query}").status_code == 400
 
 
-@pytest.mark.slow("opens many pages")
 def test_a_list_is_ordered_by_shown_columns_only():
     UserFactory(username="anna", password="b")
     UserFactory(username="zoe", password="a")

@@ -201,6 +201,7 @@ PARSERS: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], Any], tuple[typ
 }
 
 
+@pytest.mark.slow("runs many examples")
 @pytest.mark.parametrize("name", PARSERS)
 def test_a_parser_returns_a_value_or_raises_its_error(name: str) -> None:
     inputs, parser, errors = PARSERS[name]

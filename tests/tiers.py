@@ -40,7 +40,9 @@ def pytest_configure(config: pytest.Config) -> None:
     _in_trials = config.option.strict_tiers
     config.addinivalue_line("markers", "slow(reason): runs in CI and in `make trials`, not in `make test`")
     config.addinivalue_line("markers", "trial: a slow test that runs in `make trials` only")
-    config.addinivalue_line("markers", "walk(id, ...): CI runs these cases of a slow test, and `make trials` runs all")
+    config.addinivalue_line(
+        "markers", "walk(id, ...): ordinary runs have these cases of a test, and `make trials` has all"
+    )
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -53,6 +55,8 @@ def pytest_collection_modifyitems(items: list[Any]) -> Iterator[None]:
         walk = item.get_closest_marker("walk")
         if walk and getattr(item, "callspec", None) and item.callspec.id not in walk.args:
             item.add_marker(pytest.mark.trial)
+            # Also if each case is quick: `make test` runs the chosen ones.
+            item.add_marker(pytest.mark.slow("a case of a walk"))
         is_own = any(mark.name == "slow" for mark in item.function.__dict__.get("pytestmark", ()))
         item.user_properties.append(("marked", item.nodeid.partition("[" if is_own else "::")[0]))
         item.user_properties.append(("tier", "found" if starts_process else "marked" if by_hand else "quick"))

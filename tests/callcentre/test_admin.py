@@ -139,7 +139,6 @@ def test_a_new_secret_is_shown_once_and_the_old_one_works_for_the_chosen_hours(t
     assert timedelta(hours=1, minutes=59) < user.previous_secret_expires_at - timezone.now() <= timedelta(hours=2)
 
 
-@pytest.mark.slow("hashes passwords")
 @pytest.mark.parametrize(
     ("password", "again", "field"),
     [
@@ -231,7 +230,6 @@ def test_the_right_password_leads_to_the_front_page():
     assert response.url == INDEX
 
 
-@pytest.mark.slow("hashes passwords")
 def test_after_too_many_attempts_the_form_says_when_to_retry(settings):
     settings.LOGIN_FAILURES_PER_LOGIN = 3
     UserFactory(username="ewa", staff=True)
@@ -245,7 +243,6 @@ def test_after_too_many_attempts_the_form_says_when_to_retry(settings):
     assert "_auth_user_id" not in client.session
 
 
-@pytest.mark.slow("hashes passwords")
 def test_a_lockout_does_not_affect_another_person_at_the_same_address(settings):
     settings.LOGIN_FAILURES_PER_LOGIN = 3
     UserFactory(username="jan", staff=True)

@@ -222,6 +222,7 @@ def test_wrong_limit_and_offset_are_400_together_and_name_the_maximum(path, most
     assert offset["field"] == "offset"
 
 
+@pytest.mark.slow("writes many rows")
 def test_a_page_holds_a_hundred_at_most_and_of_customers_a_thousand(api):
     RecordFactory.create_batch(101, campaign=CampaignFactory(code="DEMO1"))
     Customer.objects.bulk_create(Customer(surname="Kowal") for _ in range(1001))

@@ -171,7 +171,6 @@ def test_entry_that_does_not_exist(admin_client, pk):
     assert admin_client.get(f"/admin/callcentre/auditlog/{pk}/change/").status_code == 302
 
 
-@pytest.mark.slow("hashes passwords")
 def test_log_in_and_refused_log_in_are_logged(client):
     User.objects.create_user("anna", password="right", is_staff=True)
     for password in ("wrong", "wrong", "right"):

@@ -54,7 +54,6 @@ def test_a_forbidden_page_names_the_user_and_links_onwards():
     assert client.get(INDEX).status_code == 200
 
 
-@pytest.mark.slow("hashes passwords")
 def test_another_user_can_log_in_and_lands_on_the_refused_page():
     client, other = staff(), UserFactory(admin=True)
     other.set_password("of the other one")
@@ -119,7 +118,6 @@ def test_a_views_explanation_of_a_404_is_shown_as_text(monkeypatch):
     assert "No &lt;b&gt;recording&lt;/b&gt; any more." in said
 
 
-@pytest.mark.slow("hashes passwords")
 def test_after_a_log_in_in_another_tab_the_first_tab_leads_to_its_page():
     client, typed = browser_with_two_tabs()
     other_tab = client.page(LOGIN)
@@ -133,7 +131,6 @@ def test_after_a_log_in_in_another_tab_the_first_tab_leads_to_its_page():
     assert f'href="{USERS}"' in page
 
 
-@pytest.mark.slow("hashes passwords")
 def test_after_a_log_out_in_another_tab_the_log_in_is_opened_again_and_works():
     client, typed = browser_with_two_tabs()
     client.post(LOGIN, typed)
@@ -152,7 +149,6 @@ def test_after_a_log_out_in_another_tab_the_log_in_is_opened_again_and_works():
     assert get_user(client).username == "anna"
 
 
-@pytest.mark.slow("hashes passwords")
 def test_a_stale_form_saves_nothing_and_is_opened_again():
     client, typed = browser_with_two_tabs()
     client.post(LOGIN, typed)

@@ -4,6 +4,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pytest
 import unfold
 from django import forms
 from django.forms.renderers import DjangoTemplates
@@ -29,6 +30,7 @@ def test_each_template_has_its_widget():
     assert {widget.template_name for widget in WIDGETS} == INPUTS
 
 
+@pytest.mark.slow("draws many forms")
 def test_an_input_is_what_the_template_of_django_draws():
     for attributes in ATTRIBUTES:
         for kind, value in product(WIDGETS, VALUES):

@@ -63,6 +63,7 @@ def test_every_kind_of_deletion_is_tested_with_a_hold():
     assert {*MAKERS, erasures.KIND} == {name for name, _label in deletions.kind_names()}
 
 
+@pytest.mark.slow("a person with rows in every table")
 @pytest.mark.parametrize("kind", MAKERS)
 def test_a_hold_forbids_the_deletion_of_each_row_of_a_customer(kind):
     customer = CustomerFactory(email="held@client.example")
@@ -138,6 +139,7 @@ def test_what_settings_delete_stays_on_hold():
     assert [mail.pk for mail in ReceivedMail.objects.all()] == [held[ReceivedMail]]
 
 
+@pytest.mark.slow("a person with rows in every table")
 def test_texts_of_others_on_hold_are_kept_and_counted():
     held, free = (MessageFactory(ticket=TicketFactory(customer=CustomerFactory()), body=EMAIL) for _ in range(2))
     call = ConnectionFactory(customer_id=held.ticket.customer_id)

@@ -147,7 +147,6 @@ def test_the_form_keeps_its_input_while_it_asks_for_the_password():
     assert (again["login"], again["description"], again["rights"]) == ("robot", "Nightly", "tickets:read")
 
 
-@pytest.mark.slow("hashes passwords")
 def test_guesses_of_the_own_password_lock_out_like_guesses_at_the_log_in(settings):
     settings.LOGIN_FAILURES_PER_LOGIN = 3
     client = after_a_while(superuser())

@@ -42,7 +42,6 @@ def logged_in() -> BackOffice:
 # The life of a session
 
 
-@pytest.mark.slow("hashes passwords")
 @pytest.mark.parametrize(
     ("seconds", "headers", "steps"),
     [

@@ -31,7 +31,7 @@ def test_a_time_of_another_day_carries_its_date(instant, shown, time_machine):
 
 
 def test_no_template_shows_a_stored_time_without_its_day():
-    templates = [path for path in ROOT.glob("*/**/templates/**/*.html") if ".venv" not in path.parts]
+    templates = [path for app in APPS for path in (ROOT / app).glob("**/templates/**/*.html")]
     bare = re.compile(r"([\w.]+)\|(?:date|time):[\"']H:i")
     found = {(path.name, name) for path in templates for name in bare.findall(path.read_text())}
 

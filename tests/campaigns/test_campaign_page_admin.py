@@ -116,6 +116,7 @@ def test_agents_are_kept_when_another_field_is_corrected():
 # The script
 
 
+@pytest.mark.slow("opens many pages")
 @pytest.mark.parametrize(
     ("script", "unknown"),
     [
@@ -188,6 +189,7 @@ def test_a_status_is_added_and_renamed_and_keeps_its_system_status():
     assert added.system_status == SystemStatus.CALL_NO_SOONER_THAN
 
 
+@pytest.mark.slow("opens many pages")
 def test_only_an_unused_status_is_removed():
     record = RecordFactory()
     unused, page = RecordStatusFactory(campaign=record.campaign), page_of(record.campaign)
@@ -214,6 +216,7 @@ def test_a_crm_campaign_shows_no_fields():
     assert "fields-TOTAL_FORMS" not in superuser().page(page_of(CampaignFactory(crm=True)))
 
 
+@pytest.mark.slow("opens many pages")
 def test_a_broken_constraint_shows_a_sentence(monkeypatch):
     campaign = CampaignFactory()
 

@@ -125,6 +125,7 @@ def test_the_page_of_a_campaign_tells_the_rules_that_hold_without_rows():
     assert "Without a row only legal hours and holidays bind." in page
 
 
+@pytest.mark.slow("opens many pages")
 @pytest.mark.parametrize(
     ("rows", "prefix"),
     [

@@ -164,6 +164,7 @@ def copy_chat(people: Cast) -> None:
         copy.write_row([uuid4(), "C", "", people.queues[0].pk, people.agents[0].pk, AT, END])
 
 
+@pytest.mark.slow("runs threads")
 def test_a_worker_that_sums_between_and_inside_bulk_inserts_loses_none(committed_db):
     people = cast()
     for first, second in lots(people):

@@ -64,6 +64,7 @@ def test_wrong_rows_do_not_outlive_it(scene):
     assert_right(scene)
 
 
+@pytest.mark.slow("runs threads")
 def test_one_that_was_interrupted_is_gone_on_with(scene, monkeypatch):
     class Killed(BaseException):
         pass

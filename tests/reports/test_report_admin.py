@@ -123,6 +123,7 @@ def test_the_list_behind_a_figure_holds_as_many_rows(aggregation, seed, narrowed
     assert len(seen) > 5
 
 
+@pytest.mark.slow("opens many pages")
 @pytest.mark.usefixtures("unrendered")
 def test_the_list_behind_a_duration_holds_what_it_was_added_up_of(people):
     now, client = play(people, 1, 5), superuser()
@@ -267,6 +268,7 @@ def test_hours_of_the_day_of_all_time_are_those_of_the_time_in_which_there_is_an
     assert chart["labels"] == sorted({row["period"] for row in year})
 
 
+@pytest.mark.slow("opens many pages")
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
 def test_the_chart_adds_up_what_agents_did(aggregation, june):
     client = superuser()
@@ -298,6 +300,7 @@ def test_too_much_is_not_drawn():
 # Files
 
 
+@pytest.mark.slow("opens many pages")
 def test_the_question_of_the_page_becomes_a_file(committed_db, people):
     now, client = play(people, 4, 4), superuser()
     query = "date_from=2026-06-01&date_to=2026-06-30&aggregate_by=day&agent_logins=anna&outbound_threshold=30"

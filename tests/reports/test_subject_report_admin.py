@@ -140,6 +140,7 @@ def test_results_with_statuses_of_the_same_name_are_added_up_for_people():
     assert measure.shown(row) == "Callback: 7, Sold: 1"
 
 
+@pytest.mark.slow("opens many pages")
 @pytest.mark.usefixtures("with_menu")
 @of_each
 def test_a_report_needs_the_right_to_see_what_it_is_about(report):

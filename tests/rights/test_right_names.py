@@ -94,6 +94,7 @@ def test_own_rights_of_models_are_translated():
     assert not [name for name, one in zip(names, permissions, strict=True) if one.name in name]
 
 
+@pytest.mark.slow("opens many pages")
 @pytest.mark.parametrize("language", ["en", "pl"])
 def test_no_page_shows_the_names_of_django(language):
     user = UserFactory(staff=True)
@@ -204,6 +205,7 @@ def test_a_person_who_may_only_look_sees_the_rights_in_words():
 # Costs
 
 
+@pytest.mark.slow("opens many pages")
 def test_the_page_of_a_role_takes_few_queries():
     group = Group.objects.create(name="Team")
     group.permissions.set(Permission.objects.all()[:400])

@@ -49,7 +49,7 @@ def test_the_password_alone_is_no_log_in_and_a_code_of_the_app_completes_it(want
     assert client.get(INDEX).status_code == 200
 
 
-@pytest.mark.slow("hashes passwords")
+@pytest.mark.slow("opens many pages")
 def test_between_the_steps_no_page_of_the_admin_opens():
     paths = [*addresses(row_of_each_model()), "/admin/autocomplete/", "/admin/search/", "/admin/overview/now"]
     paths += ["/admin/desk/", "/admin/desk/now", "/admin/wallboard/", OVERVIEW, SET_UP, CODES, OFF, "/admin/sessions/"]

@@ -126,7 +126,7 @@ def enforced(settings):
     settings.TWO_FACTOR = "supervisors"
 
 
-@pytest.mark.slow("hashes passwords")
+@pytest.mark.slow("opens many pages")
 def test_an_enforced_person_reaches_only_the_set_up(enforced):
     paths = [*addresses(row_of_each_model()), "/admin/search/", "/admin/overview/now", "/admin/desk/", OVERVIEW, SET_UP]
     UserFactory(username="ewa", admin=True)

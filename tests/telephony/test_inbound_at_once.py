@@ -83,6 +83,7 @@ def _serve_some() -> bool:
     return bool(ringing)
 
 
+@pytest.mark.slow("runs threads")
 def test_a_caller_who_gives_up_during_an_offer_leaves_no_phone_ringing():
     for n in range(CALLERS):
         arrive(n)
@@ -146,6 +147,7 @@ def test_a_phone_picked_up_at_the_moment_its_caller_gives_up_is_one_or_the_other
     assert set(AgentState.objects.filter(ended_at=None).values_list("kind", flat=True)) == {"free"}
 
 
+@pytest.mark.slow("runs threads")
 def test_an_agent_of_two_queues_is_rung_for_one_call_at_a_time(agents):
     other = QueueFactory(number="+48225550200")
     for agent in agents:

@@ -27,6 +27,7 @@ def wav(seconds: float = 1.5) -> SimpleUploadedFile:
     return SimpleUploadedFile("hello.wav", buffer.getvalue(), "audio/wav")
 
 
+@pytest.mark.slow("opens many pages")
 def test_a_prompt_is_uploaded_converted_replaced_and_removed_with_its_queue():
     queue, client = QueueFactory(), superuser()
     client.submit(page_of(queue), **ROW, **{"prompts-0-sound": wav()})

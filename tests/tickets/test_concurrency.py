@@ -78,6 +78,7 @@ def test_concurrent_replies_set_the_first_response_once():
     assert Event.objects.filter(action="TICKET_UPDATED").count() == 1
 
 
+@pytest.mark.slow("runs threads")
 def test_agents_who_take_the_next_ticket_at_once_get_each_ticket_once():
     agents, tickets = AgentFactory.create_batch(20), TicketFactory.create_batch(50, queue=TicketQueueFactory())
 
@@ -211,6 +212,7 @@ class RolledBack(Exception):
     pass
 
 
+@pytest.mark.slow("runs threads")
 def test_number_of_tickets_is_exact_during_commits_and_rollbacks():
     queue, status = TicketQueueFactory(), TicketStatus.objects.get(kind="new")
     TicketFactory.create_batch(10, queue=queue)

@@ -126,6 +126,7 @@ def test_a_customer_is_deleted_after_the_end_of_their_call():
     assert (waiting.state, left_of(*PERSONAL)) == ("finished", {})
 
 
+@pytest.mark.slow("runs threads")
 def test_an_interrupted_deletion_continues_and_counts_all(monkeypatch):
     """A worker dies at the beginning of each step, one after the other."""
     whole = removed("customer", a_person())

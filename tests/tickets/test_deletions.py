@@ -219,6 +219,7 @@ def test_a_verb_on_a_deleted_row_is_a_conflict(api):
     assert api.get(f"/api/tickets/{ticket.pk}").status_code == 404
 
 
+@pytest.mark.slow("runs threads")
 def test_mail_and_replies_while_tickets_are_deleted_end_without_deadlock_or_left_rows(committed_db):
     tickets = [TicketFactory() for _ in range(12)]
     agent = AgentFactory()

@@ -287,6 +287,7 @@ def test_a_mail_of_too_much_work_is_unreadable():
             parse(b"From: a@b.example\n" + raw)
 
 
+@pytest.mark.slow("reads a large file")
 def test_a_large_mail_of_a_person_is_read():
     for raw in [
         b"\nSELECT 1;\n" + b"-- a comment\n" * 150_000,

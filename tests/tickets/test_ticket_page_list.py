@@ -44,6 +44,7 @@ def hours(count):
     return timezone.now() + timedelta(hours=count)
 
 
+@pytest.mark.slow("opens many pages")
 def test_views_select_tickets():
     agent = AgentFactory(user=UserFactory(admin=True))
     client = BackOffice()

@@ -129,7 +129,6 @@ class _Client(imaplib.IMAP4):
 
     def __init__(self, connection: MailboxConnection) -> None:
         self._connection = connection
-        self._context = ssl.create_default_context()
         self._target = parse_server(connection.queue.imap_host, connection.queue.imap_port)
         connection.client = self
         # A fully qualified name may end in a dot; its certificate has none.
@@ -141,13 +140,15 @@ class _Client(imaplib.IMAP4):
         is_permitted = partial(permits, networks=settings.MAILBOX_ALLOWED_NETWORKS)
         sock = open_socket(self._target, self._connection.deadline, is_permitted)
         sock.settimeout(timeout)
-        return self._context.wrap_socket(sock, server_hostname=self.host) if queue.imap_uses_tls else sock
+        if not queue.imap_uses_tls:
+            return sock
+        return ssl.create_default_context().wrap_socket(sock, server_hostname=self.host)
 
     def encrypt(self) -> None:
         """Continue encrypted (STARTTLS)."""
         if "STARTTLS" not in self.capabilities:
             raise Refused(NO_STARTTLS)
-        self.starttls(self._context)
+        self.starttls(ssl.create_default_context())
 
 
 class _MailBox(BaseMailBox):

@@ -95,7 +95,6 @@ class _Client(smtplib.SMTP):
 
     def __init__(self, queue: TicketQueue) -> None:
         self._queue = queue
-        self._context = ssl.create_default_context()
         # A fully qualified name may end in a dot; its certificate has none.
         host = parse_server(queue.smtp_host, queue.smtp_port).host.removesuffix(".")
         super().__init__(host, queue.smtp_port, local_hostname=DNS_NAME.get_fqdn(), timeout=settings.EMAIL_TIMEOUT)
@@ -106,11 +105,13 @@ class _Client(smtplib.SMTP):
         target = parse_server(self._queue.smtp_host, port)
         sock = open_socket(target, time.monotonic() + timeout, is_permitted)
         sock.settimeout(timeout)
-        return self._context.wrap_socket(sock, server_hostname=host) if self._queue.smtp_uses_tls else sock
+        if not self._queue.smtp_uses_tls:
+            return sock
+        return ssl.create_default_context().wrap_socket(sock, server_hostname=host)
 
     def encrypt(self) -> None:
         try:
-            self.starttls(context=self._context)
+            self.starttls(context=ssl.create_default_context())
         except smtplib.SMTPNotSupportedError as error:
             raise Unusable(NO_STARTTLS) from error
 

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import cache
 from itertools import accumulate
 from uuid import UUID
 
@@ -30,11 +31,12 @@ _CONSONANTS = [*"bcdfghjklłmnprstwz", "br", "st", "tr", "kl", "pr", "sz", "cz"]
 _VOWELS = "aeiouyóąę"
 
 
-def vocabulary(count: int = VOCABULARY) -> list[str]:
-    """Return made-up words, the most common first; the same in each call."""
+@cache
+def vocabulary() -> list[str]:
+    """Return made-up words, the most common first."""
     chance = random.Random(1)  # noqa: S311  (nothing is secret here)
     words: dict[str, None] = {}
-    while len(words) < count:
+    while len(words) < VOCABULARY:
         syllables = chance.choice((1, 2, 2, 3, 3, 4))
         words["".join(chance.choice(_CONSONANTS) + chance.choice(_VOWELS) for _ in range(syllables))] = None
     return list(words)

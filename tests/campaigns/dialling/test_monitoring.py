@@ -23,6 +23,7 @@ def health(client: Client) -> int:
     return client.get("/health/dialling").status_code
 
 
+@pytest.mark.slow("runs a long scene")
 def test_metrics_show_diallers_and_campaigns_without_one(client):
     owned, _alone, paused = (CampaignFactory(is_dialling=is_dialling) for is_dialling in (True, True, False))
     DiallingDay.objects.create(campaign=paused, day=timezone.localdate(), attempts=7, live_answers=5, drops=1)

@@ -65,6 +65,7 @@ def spends_the_limit(window: Window) -> bool:
     return 100 * (window.drops + 1) > 3 * (window.live_answers + 1)
 
 
+@pytest.mark.slow("runs many examples")
 @given(floors, estimated)
 def test_nothing_is_over_dialled_beyond_the_law(floor, estimates):
     assume(

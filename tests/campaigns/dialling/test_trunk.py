@@ -116,6 +116,7 @@ def test_refused_calls_count_in_the_row(switch):
     assert TrunkFailure.objects.exists()
 
 
+@pytest.mark.slow("runs a long scene")
 def test_dead_numbers_fail_the_trunk_once(switch):
     campaign = calling_campaign()
     for _ in range(3):
