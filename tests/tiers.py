@@ -40,9 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
     _in_trials = config.option.strict_tiers
     config.addinivalue_line("markers", "slow(reason): runs in CI and in `make trials`, not in `make test`")
     config.addinivalue_line("markers", "trial: a slow test that runs in `make trials` only")
-    config.addinivalue_line(
-        "markers", "walk(id, ...): ordinary runs have these cases of a test, and `make trials` has all"
-    )
+    config.addinivalue_line("markers", "walk(id, ...): only `make trials` has the other cases of a test")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
