@@ -5,8 +5,20 @@ from django.utils.translation import gettext_lazy as _
 
 from callcentre.admin import ChangeMixin, ReadOnlyAdmin, UncountedMixin, display, related
 from callcentre.admin.history import in_words
-from campaigns.models import RecordChange
+from campaigns.models import Attempt, RecordChange
 from campaigns.models.status import as_read
+
+ACTIONS = {
+    "recycle": _("recycled"),
+    "lease": _("call started"),
+    "call": _("call ended"),
+    "dial": _("called"),
+    "result": _("result"),
+    "result_refused": _("parts of the result not written"),
+    "no_result": _("call without a result"),
+    "transfer_failed": _("transfer failed"),
+    **dict(Attempt.Outcome.choices),
+}
 
 
 @admin.register(RecordChange)
@@ -16,6 +28,7 @@ class RecordChangeAdmin(ChangeMixin, UncountedMixin, ReadOnlyAdmin):
     list_display = ("at", "record_link", "campaign", "what", "from_to", "who")
     list_display_links = ("at",)
     fields = ("at", "record_link", "campaign", "what", "from_to", "details", "who")
+    action_labels = ACTIONS
     # No join: the table is larger than that of records, and a record may be deleted.
     prefetched = ("record__campaign",)
 

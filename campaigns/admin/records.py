@@ -22,6 +22,7 @@ from callcentre.admin.scope import AutocompleteSelectFilter, offer_within, scope
 from callcentre.core.errors import Fault, Invalid
 from callcentre.core.integers import integer_of
 from campaigns.admin import record_form, record_search
+from campaigns.admin.changes import ACTIONS
 from campaigns.admin.record_actions import RecordActions
 from campaigns.admin.record_form import COLUMNS, SENTENCES, CampaignChoice, RecordForm
 from campaigns.dialling.why import explain_record
@@ -181,7 +182,7 @@ class RecordAdmin(RecordActions, HistoryMixin, UncountedMixin, Admin):
 
     def history_of(self, obj: Record) -> list[Entry]:
         names = {key: name for name, key in vars(obj)["campaign_facts"].fields.items()}
-        return [entry_of(change, changes_of(change, names)) for change in obj.history.all()[:SHOWN]]
+        return [entry_of(change, changes_of(change, names), ACTIONS) for change in obj.history.all()[:SHOWN]]
 
     def page_context(self, request: HttpRequest, obj: Record | None) -> dict[str, Any]:
         if obj is None:
