@@ -1,5 +1,6 @@
 from collections.abc import Iterable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -13,10 +14,10 @@ from django.utils import timezone
 from django.utils.formats import localize
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext_lazy
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextareaWidget
 
-from callcentre.admin.base import REFUSALS, Admin, ReadOnlyAdmin, actor_of, user_of
+from callcentre.admin.base import Admin, ReadOnlyAdmin, actor_of, user_of
 from callcentre.admin.confirmations import confirm_first
 from callcentre.admin.forms import ListField
 from callcentre.admin.grant_limits import givable_rights, is_stronger
@@ -202,31 +203,24 @@ class ApiUserAdmin(HistoryMixin, Admin):
 
     @admin.action(description=_("Enable"), permissions=["change"])
     def enable(self, request: HttpRequest, users: QuerySet[ApiUser]) -> None:
-        self._switch(request, users, True)
+        said = ngettext_lazy("%(count)s API user enabled.", "%(count)s API users enabled.", "count")
+        self._switch(request, users.filter(is_active=False), said, is_active=True)
 
     @admin.action(description=_("Disable"), permissions=["change"])
     @confirm_first(_("Their programs are refused from the next request on."), is_active=True)
     def disable(self, request: HttpRequest, users: QuerySet[ApiUser]) -> None:
-        self._switch(request, users, False)
+        said = ngettext_lazy("%(count)s API user disabled.", "%(count)s API users disabled.", "count")
+        self._switch(request, users.filter(is_active=True), said, is_active=False)
 
-    def _switch(self, request: HttpRequest, users: QuerySet[ApiUser], is_active: bool) -> None:
-        count = 0
-        for user in users.exclude(is_active=is_active):
-            if not self.has_change_permission(request, user):
+    def _switch(self, request: HttpRequest, users: QuerySet[ApiUser], said: Any, *, is_active: bool) -> None:
+        may = []
+        for user in users:
+            if self.has_change_permission(request, user):
+                may.append(user)
+            else:
                 sentence = _now("%(login)s was left as it is: it has rights that you cannot give.")
                 self.message_user(request, sentence % {"login": user.login}, messages.ERROR)
-                continue
-            try:
-                user.edit(actor_of(request), is_active=is_active)
-                count += 1
-            except REFUSALS as error:
-                self.say_refused(request, error)
-        sentence = (
-            ngettext("%(count)s API user enabled.", "%(count)s API users enabled.", count)
-            if is_active
-            else ngettext("%(count)s API user disabled.", "%(count)s API users disabled.", count)
-        )
-        self.say_done(request, sentence, count)
+        self.apply_and_say(request, may, partial(ApiUser.edit, is_active=is_active), said)
 
     # The page
 

@@ -339,6 +339,13 @@ class Admin(NamelessLogMixin, ScopedMixin, ListTools):
                 self.say_refused(request, error, str(subject(row)))
         return count
 
+    def apply_and_say(
+        self, request: HttpRequest, rows: Iterable[Row], verb: Callable[[Row, Actor], object], said: Any
+    ) -> None:
+        """Apply a verb of the acting person to each row, and say to how many; `said` is an `ngettext_lazy`."""
+        actor = actor_of(request)
+        self.say_done(request, said, self.apply_to_each(request, rows, lambda row: verb(row, actor)))
+
 
 @cache
 def _checkbox(language: str | None) -> str:

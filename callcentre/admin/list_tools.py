@@ -1,6 +1,6 @@
 """The tools of every list: its count, its export to a file, and actions on all rows that match."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 from django.contrib import messages
@@ -148,12 +148,6 @@ class ListTools(ListViews):
             facts=for_all.facts,
         )
         return redirect(reverse("admin:lists_listaction_change", args=[job.pk]))
-
-    def fact_of_rows(
-        self, request: HttpRequest, name: str, of_selected: Any, of_all: Callable[[QuerySet[Any]], Any]
-    ) -> Any:
-        """Return what a form must know of its rows: the selected ones, or all that match (in JSON)."""
-        return run_of(request).fact(name, of_selected, of_all)
 
     def message_user(
         self, request: HttpRequest, message: Any, level: Any = messages.INFO, *rest: Any, **more: Any

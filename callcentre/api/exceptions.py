@@ -77,9 +77,9 @@ def _entry(fault: Fault) -> dict[str, Any]:
     return entry
 
 
-def body_for_status(status: int, right: str = "", method: str = "") -> dict[str, Any]:
+def body_for_status(status: int, method: str = "") -> dict[str, Any]:
     code = BY_STATUS.get(status, ErrorCode.INTERNAL if status >= 500 else ErrorCode.BAD_REQUEST)
-    params = {"right": right, "method": method, "limit": settings.MAX_UPLOAD_MB, "seconds": 60}
+    params = {"right": "", "method": method, "limit": settings.MAX_UPLOAD_MB, "seconds": 60}
     return error_body([Fault(code, params=params)])
 
 

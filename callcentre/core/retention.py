@@ -153,13 +153,13 @@ def all_kinds() -> list[tuple[str, Kind, Retention]]:
     return [(name, kind, rows.get(name) or Retention(kind=name)) for name, kind in KINDS.items()]
 
 
-def checked_days(text: Any, name: str = "days") -> int | None:
+def checked_days(text: Any) -> int | None:
     """Return the days, None for "". Raise Invalid."""
     text = str("" if text is None else text).strip()
     if not text:
         return None
     if not (text.isdecimal() and len(text) <= len(str(MOST_DAYS)) and LEAST_DAYS <= int(text) <= MOST_DAYS):
-        raise Invalid([Fault(ErrorCode.OUT_OF_RANGE, name, {"low": LEAST_DAYS, "high": MOST_DAYS})])
+        raise Invalid([Fault(ErrorCode.OUT_OF_RANGE, "days", {"low": LEAST_DAYS, "high": MOST_DAYS})])
     return int(text)
 
 

@@ -10,13 +10,13 @@ MOST_COUNTED = 10_000
 MOST_MILLISECONDS = 200
 
 
-def count_up_to(rows: "QuerySet[Any]", most: int = MOST_COUNTED) -> int | None:
-    """Return the number of rows, at most one more than `most`; None if counting takes too long."""
+def count_up_to(rows: "QuerySet[Any]") -> int | None:
+    """Return the number of rows, at most one more than MOST_COUNTED; None if counting takes too long."""
     try:
         with transaction.atomic():
             with connection.cursor() as cursor:
                 cursor.execute("SELECT set_config('statement_timeout', %s, true)", [str(MOST_MILLISECONDS)])
-            count = rows.order_by()[: most + 1].count()
+            count = rows.order_by()[: MOST_COUNTED + 1].count()
             with connection.cursor() as cursor:
                 # The rest of an outer transaction has its own limit.
                 cursor.execute("SELECT set_config('statement_timeout', '0', true)")

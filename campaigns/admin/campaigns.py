@@ -1,4 +1,5 @@
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, cast
 
 from django import forms
@@ -15,7 +16,7 @@ from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext_lazy
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
 from unfold.widgets import UnfoldAdminTextInputWidget
 
@@ -244,22 +245,14 @@ class CampaignAdmin(DiallingPages, DropMessagePage, Admin):
 
     @admin.action(description=_("Activate"), permissions=["change"])
     def activate(self, request: HttpRequest, campaigns: QuerySet[Campaign]) -> None:
-        self._switch(request, campaigns, True)
+        said = ngettext_lazy("%(count)s campaign activated.", "%(count)s campaigns activated.", "count")
+        self.apply_and_say(request, campaigns.filter(is_active=False), partial(edit_campaign, is_active=True), said)
 
     @admin.action(description=_("Deactivate"), permissions=["change"])
     @confirm_first(_("No more records of the campaigns are called."), is_active=True)
     def deactivate(self, request: HttpRequest, campaigns: QuerySet[Campaign]) -> None:
-        self._switch(request, campaigns, False)
-
-    def _switch(self, request: HttpRequest, campaigns: QuerySet[Campaign], is_active: bool) -> None:
-        actor, rows = actor_of(request), campaigns.exclude(is_active=is_active)
-        count = self.apply_to_each(request, rows, lambda row: edit_campaign(row, actor, is_active=is_active))
-        sentence = (
-            ngettext("%(count)s campaign activated.", "%(count)s campaigns activated.", count)
-            if is_active
-            else ngettext("%(count)s campaign deactivated.", "%(count)s campaigns deactivated.", count)
-        )
-        self.say_done(request, sentence, count)
+        said = ngettext_lazy("%(count)s campaign deactivated.", "%(count)s campaigns deactivated.", "count")
+        self.apply_and_say(request, campaigns.filter(is_active=True), partial(edit_campaign, is_active=False), said)
 
     # The page
 

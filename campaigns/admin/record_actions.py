@@ -94,9 +94,8 @@ class RecordActions(Admin):
             sentence = _now("At most %(count)s records at once.") % {"count": MAX_SELECTED}
             self.message_user(request, sentence, messages.ERROR)
             return None
-        campaign_ids = set(
-            self.fact_of_rows(request, "campaigns", {record.campaign_id for record in selected}, _some_campaigns)
-        )
+        of_selected = {record.campaign_id for record in selected}
+        campaign_ids = set(run_of(request).fact("campaigns", of_selected, _some_campaigns))
         form = form_type(campaign_ids, request.POST if "apply" in request.POST else None)
         offer_within(scope_of(request), form.fields)
         if form.is_bound and form.is_valid():

@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from django.urls import reverse, reverse_lazy
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext_lazy
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
 from callcentre.admin import Admin, HistoryMixin, actor_of, column, confirm_first, display, page_action
@@ -145,18 +145,14 @@ class ArticleAdmin(HistoryMixin, Admin):
 
     @admin.action(description=_("Publish"), permissions=["change"])
     def publish_selected(self, request: HttpRequest, articles: QuerySet[Article]) -> None:
-        actor = actor_of(request)
-        count = self.apply_to_each(request, articles, lambda article: publish_article(article, actor))
-        sentence = ngettext("%(count)s article published.", "%(count)s articles published.", count)
-        self.say_done(request, sentence, count)
+        said = ngettext_lazy("%(count)s article published.", "%(count)s articles published.", "count")
+        self.apply_and_say(request, articles, publish_article, said)
 
     @admin.action(description=_("Withdraw"), permissions=["change"])
     @confirm_first(_("Readers no longer see or find the articles. Each is a draft again."), is_published=True)
     def unpublish_selected(self, request: HttpRequest, articles: QuerySet[Article]) -> None:
-        actor, published = actor_of(request), articles.filter(is_published=True)
-        count = self.apply_to_each(request, published, lambda article: withdraw_article(article, actor))
-        sentence = ngettext("%(count)s article withdrawn.", "%(count)s articles withdrawn.", count)
-        self.say_done(request, sentence, count)
+        said = ngettext_lazy("%(count)s article withdrawn.", "%(count)s articles withdrawn.", "count")
+        self.apply_and_say(request, articles.filter(is_published=True), withdraw_article, said)
 
     # The page
 

@@ -185,9 +185,9 @@ def _values_of(params: QueryDict, report: Report) -> dict[str, Any]:
     return values
 
 
-def ranges(today: date | None = None) -> Iterator[tuple[Any, date, date]]:
+def ranges() -> Iterator[tuple[Any, date, date]]:
     """Yield common spans: their name, their first day and their last."""
-    today = today or timezone.localdate()
+    today = timezone.localdate()
     monday, first = today - timedelta(days=today.weekday()), today.replace(day=1)
     last_of_month = (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
     day = timedelta(days=1)

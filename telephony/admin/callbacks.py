@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, ngettext_lazy
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
 from callcentre.admin import ReadOnlyAdmin, UncountedMixin, actor_of, column, confirm_first, display, link_to, needs
@@ -94,9 +94,8 @@ class CallBackAdmin(CustomerColumn, UncountedMixin, ReadOnlyAdmin):
     @admin.action(description=_("Cancel"), permissions=["cancel"])
     @confirm_first(_("The numbers are not called any more."), state=State.WAITING)
     def cancel_selected(self, request: HttpRequest, queryset: QuerySet[CallBack]) -> None:
-        count = self.apply_to_each(request, queryset, lambda row: callbacks.cancel(row, actor_of(request)))
-        sentence = ngettext("%(count)s call-back cancelled.", "%(count)s call-backs cancelled.", count)
-        self.say_done(request, sentence, count)
+        said = ngettext_lazy("%(count)s call-back cancelled.", "%(count)s call-backs cancelled.", "count")
+        self.apply_and_say(request, queryset, callbacks.cancel, said)
 
 
 class AnswerFilter(ConditionFilter):

@@ -146,12 +146,12 @@ class AgentField(forms.ChoiceField):
         return [("", _("no agent")), *((agent.login, str(agent)) for agent in agents)]
 
 
-def offer_choices(form: forms.Form, scope: Scope, ticket: Ticket | None = None) -> None:
-    """Offer teams, agents, queues, categories and types within the scope, and those that the ticket has."""
+def offer_choices(form: forms.Form, scope: Scope) -> None:
+    """Offer teams, agents, queues, categories and types within the scope."""
     for name in CHOSEN:
         if name in form.fields:
             field: Any = form.fields[name]
-            field.choices = partial(field.choices_for, getattr(ticket, f"{name}_id", None), scope)
+            field.choices = partial(field.choices_for, None, scope)
 
 
 class LocalTimeInput(UnfoldAdminTextInputWidget):

@@ -14,7 +14,7 @@ from django.utils.formats import localize
 from django.utils.html import format_html_join
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext_lazy
 
 from callcentre.admin import (
     ChangeMixin,
@@ -149,10 +149,8 @@ class WebhookAdmin(HistoryMixin, TargetAdmin):
 
     @admin.action(description=_("Enable"), permissions=["change"])
     def enable_selected(self, request: HttpRequest, webhooks: QuerySet[Webhook]) -> None:
-        actor, disabled = actor_of(request), webhooks.filter(is_active=False)
-        count = self.apply_to_each(request, disabled, lambda webhook: verbs.enable_webhook(webhook, actor))
-        sentence = ngettext("%(count)s webhook enabled.", "%(count)s webhooks enabled.", count)
-        self.say_done(request, sentence, count)
+        said = ngettext_lazy("%(count)s webhook enabled.", "%(count)s webhooks enabled.", "count")
+        self.apply_and_say(request, webhooks.filter(is_active=False), verbs.enable_webhook, said)
 
     @admin.action(description=_("Disable"), permissions=["change"])
     @confirm_first(
@@ -160,10 +158,8 @@ class WebhookAdmin(HistoryMixin, TargetAdmin):
         is_active=True,
     )
     def disable_selected(self, request: HttpRequest, webhooks: QuerySet[Webhook]) -> None:
-        actor, active = actor_of(request), webhooks.filter(is_active=True)
-        count = self.apply_to_each(request, active, lambda webhook: verbs.disable_webhook(webhook, actor))
-        sentence = ngettext("%(count)s webhook disabled.", "%(count)s webhooks disabled.", count)
-        self.say_done(request, sentence, count)
+        said = ngettext_lazy("%(count)s webhook disabled.", "%(count)s webhooks disabled.", "count")
+        self.apply_and_say(request, webhooks.filter(is_active=True), verbs.disable_webhook, said)
 
     # The page
 
