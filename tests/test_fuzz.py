@@ -56,7 +56,7 @@ def ask_all(operation: Any, path: str, credentials: dict[str, str]) -> None:
 
     # Always the same requests: what a change breaks is seen in the run of that change.
     @seed(35)
-    @settings(max_examples=examples(120), database=None, deadline=None, phases=[Phase.generate])
+    @settings(max_examples=examples(120, part=8), database=None, deadline=None, phases=[Phase.generate])
     @given(case=cases, is_known=st.booleans())
     def ask(case: Any, is_known: bool) -> None:
         if is_known:

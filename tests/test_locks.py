@@ -135,6 +135,7 @@ def call(server: WebServer, credential: str, operation: str, **arguments: Any) -
         return importlib.import_module(f"{PACKAGE}.api.{operation}").sync_detailed(client=client, **arguments)
 
 
+@pytest.mark.trial
 @pytest.mark.slow("starts processes")
 def test_the_generated_client_has_every_operation(document, generated):
     wanted = {
@@ -150,6 +151,7 @@ def test_the_generated_client_has_every_operation(document, generated):
         assert callable(importlib.import_module(f"{PACKAGE}.api.{operation}").sync_detailed)
 
 
+@pytest.mark.trial
 def test_the_generated_client_reads_an_object_by_its_id(generated, servers, credential):
     connection = ConnectionFactory(queue=QueueFactory())
     topic = TopicFactory(group__queue=connection.queue)
@@ -162,6 +164,7 @@ def test_the_generated_client_reads_an_object_by_its_id(generated, servers, cred
     assert str(topic.name) in str(of_queue.parsed)
 
 
+@pytest.mark.trial
 def test_the_generated_client_sends_files_objects_and_lists_and_reads_failures(generated, servers, credential):
     types, models = (importlib.import_module(f"{PACKAGE}.{name}") for name in ("types", "models"))
     upload = {"body": types.File(payload=b"%PDF-1.7"), "filename": "a.pdf"}

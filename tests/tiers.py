@@ -30,9 +30,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--strict-tiers", action="store_true", help="fail if tests are in the wrong tier")
 
 
-def examples(count: int) -> int:
-    """Return how many examples of a property are tried: this number in `make trials`, a quarter of it elsewhere."""
-    return count if _in_trials else max(count // 4, 2)
+def examples(count: int, part: int = 4) -> int:
+    """Return how many examples of a property are tried: this number in `make trials`, a part of it elsewhere."""
+    return count if _in_trials else max(count // part, 2)
 
 
 def pytest_configure(config: pytest.Config) -> None:

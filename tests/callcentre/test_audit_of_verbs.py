@@ -151,7 +151,6 @@ def test_what_a_person_asks_for_is_logged(action, do):
     assert "kowalska" not in f"{entry.object_name}{entry.changes}"
 
 
-@pytest.mark.slow("opens many pages")
 def test_stop_of_all_dialling_says_what_and_why(admin_client):
     switch_dialling(ACTOR, is_running=False, reason="fire alarm")
 

@@ -22,7 +22,6 @@ def add(client: BackOffice, expected: int = 302, **values: Any) -> Any:
     return client.submit(PATH, expected=expected, **{**GIVEN, **values})
 
 
-@pytest.mark.slow("opens many pages")
 def test_an_agent_and_a_user_with_role_and_scope_are_made_in_one_step():
     queue, group = QueueFactory(), AgentGroupFactory()
 

@@ -174,7 +174,6 @@ def test_metrics_of_the_listener_and_open_calls(client):
     assert value(client, "callcentre_queued_call_oldest_seconds") >= 300
 
 
-@pytest.mark.slow("runs threads")
 @pytest.mark.usefixtures("committed_db")
 def test_no_age_is_negative_where_the_clock_was_set_back(client):
     later = timezone.now() + timedelta(hours=1)
@@ -191,7 +190,6 @@ def test_no_age_is_negative_where_the_clock_was_set_back(client):
     assert min(ages.values()) >= 0
 
 
-@pytest.mark.slow("runs threads")
 @pytest.mark.usefixtures("committed_db")
 def test_operators_see_when_a_listener_has_stopped_looking_round(client):
     name = "callcentre_listener_silent_seconds"
