@@ -7,7 +7,6 @@ import dataclasses
 import enum
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from errno import ENOSPC
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -18,7 +17,6 @@ from django.utils.translation import gettext_lazy as _
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
-
 
 Entry = TypeVar("Entry")
 
@@ -299,7 +297,7 @@ class ErrorCode(enum.Enum):
         return self.name.lower()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Fault:
     """One thing that is wrong. `field` is dotted for nested values (`parameters.caller_id`), or ""."""
 

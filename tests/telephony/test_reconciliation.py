@@ -284,3 +284,14 @@ def test_a_call_that_is_gone_as_a_whole_was_not_answered_if_the_customers_phone_
     over = fresh(dialling)
     assert (over.disposition, over.hung_up_by, over.cause) == (disposition, "system", None)
     assert not Leg.objects.filter(ended_at=None).exists()
+
+
+def test_channels_of_lines_that_are_over_and_forgotten_tones_are_hung_up(switch):
+    switch.listed = [Channel("callcentre-line-7", is_up=True), Channel("callcentre-line-7-tone", is_up=True)]
+
+    differences = reconciliation.Comparison().compare(switch)
+    for difference in differences.repairs:
+        difference.act()
+
+    assert differences.callers == []
+    assert switch.told == [("hang_up", "callcentre-line-7"), ("hang_up", "callcentre-line-7-tone")]

@@ -384,17 +384,6 @@ def test_a_comparison_finds_a_line_that_was_picked_up_unheard(lined, switch):
     assert line.state == "up"
 
 
-def test_channels_of_lines_that_are_over_and_forgotten_tones_are_hung_up(switch):
-    switch.listed = [Channel("callcentre-line-7", is_up=True), Channel("callcentre-line-7-tone", is_up=True)]
-
-    differences = Comparison().compare(switch)
-    for difference in differences.repairs:
-        difference.act()
-
-    assert differences.callers == []
-    assert switch.told == [("hang_up", "callcentre-line-7"), ("hang_up", "callcentre-line-7-tone")]
-
-
 def test_a_tone_that_outlives_its_process_is_hung_up_once_it_is_over(line, switch):
     switch.listed = [Channel(line.channel_id, is_up=True), Channel(f"{line.channel_id}-tone", is_up=True)]
     for is_over in (False, True):
