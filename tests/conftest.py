@@ -39,8 +39,8 @@ from tests.processes import heard_switch
 from tests.serving import WebServer, web_servers
 
 ACTOR = Actor("user", 1, "tester")
-# Fixtures of tests that mostly wait.
-WAITING = ("chromium", "spare_stores")
+# Fixtures of tests that mostly wait, or that start processes for many tests.
+WAITING = ("chromium", "spare_stores", "servers")
 
 # The time of an example, or of making one, depends only on the machine.
 hypothesis.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -55,7 +55,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the tests that mostly wait, for a browser or for killed processes.
 
     One process of the run takes them one after another, while the others use the processors; and none of these long
-    tests is left for the end. Those of the browser stand together, so that one Chromium serves them.
+    tests is left for the end. Those of a fixture stand together, so that one Chromium or two web servers serve them.
     """
     items.sort(key=lambda item: [name not in getattr(item, "fixturenames", ()) for name in WAITING])
 

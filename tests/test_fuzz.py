@@ -19,7 +19,7 @@ from tests.tiers import examples
 pytestmark = [pytest.mark.slow("asks each operation of the API with made-up requests"), pytest.mark.django_db]
 
 # Of the operations: a part is tried by one process, with one demonstration.
-PARTS = 4
+PARTS = 2
 CHECKS = [
     not_a_server_error,
     checks.status_code_conformance,

@@ -197,13 +197,13 @@ def stall(trial: Trial, since: float, until: float) -> float:
     return max(later - earlier for earlier, later in pairwise(ends))
 
 
-def wait_for(condition: Callable[[], bool], seconds: float) -> float | None:
-    """Return the seconds until it is so, or None."""
+def wait_for(condition: Callable[[], bool], seconds: float, pause: float = 1.0) -> float | None:
+    """Return the seconds until it is so, or None. `pause` lies between two looks."""
     started = time.monotonic()
     while not condition():
         if time.monotonic() - started > seconds:
             return None
-        time.sleep(1)
+        time.sleep(pause)
     return time.monotonic() - started
 
 
@@ -228,7 +228,8 @@ def happen(trial: Trial, name: str, fault: Fault) -> bool:
         passing.update(line.partition(":")[0] for line in wrong)
         return not wrong
 
-    right = wait_for(is_right, RIGHT_SECONDS)
+    # Each look is a process with dozens of queries.
+    right = wait_for(is_right, RIGHT_SECONDS, pause=5.0)
     said = ", ".join(f"{count} × {error}" for error, count in errors.most_common(5)) or "none"
     spent = ["never" if each is None else f"{each:.0f} s" for each in (normal, right)]
     print(
