@@ -16,7 +16,7 @@ run: .venv/installed
 # The quick tests. CI runs more at once: one collection, one database.
 TIER = not slow
 test: .venv/developing
-	$(LAUNCH) -m pytest -n 4 --dist worksteal -m '$(TIER)'
+	$(LAUNCH) -m pytest -n 3 --dist worksteal -m '$(TIER)'
 
 # The slow tests of CI: with processes, Chromium, or all pages.
 slow:
