@@ -83,6 +83,12 @@ RIGHT_BODY: dict[str, dict[str, Any]] = {
 }
 
 
+# Made-up requests (tests/test_fuzz.py) try each field too.
+@pytest.mark.walk(
+    *("outbounds-start_date", "outbounds-parameters", "outbounds/DEMO1/add_agents-logins"),
+    *("outbounds/DEMO1/records-next_call_date", "outbounds/DEMO1/records-record_fields"),
+    *("outbounds/DEMO1/records-additional_numbers", "batch/outbounds/DEMO1/records-records"),
+)
 @pytest.mark.parametrize(("path", "name"), [(path, name) for path, names in FIELDS_OF.items() for name in names])
 def test_no_field_value_causes_a_500(path, name, api):
     CampaignFactory(code="DEMO1", fields=["city"])

@@ -64,6 +64,7 @@ PAGES = {
     "user, password": Page(UserFactory, "password", {"password1": NEW, "password2": NEW}),
 }
 every_page = pytest.mark.parametrize("page", PAGES.values(), ids=list(PAGES))
+some_pages = pytest.mark.walk("webhook, secret shown", "mailbox, password", "user, new", "user, password")
 
 
 def path_of(page: Page, row: Model | None) -> str:
@@ -98,6 +99,7 @@ def test_without_the_own_password_no_secret_is_shown_or_changed(page):
     assert not User.objects.filter(username="jan").exists()
 
 
+@some_pages
 @every_page
 def test_the_own_password_opens_secrets_for_ten_minutes(page, time_machine):
     row = page.make()
@@ -115,6 +117,7 @@ def test_the_own_password_opens_secrets_for_ten_minutes(page, time_machine):
     assert is_asked(client.page(path))
 
 
+@some_pages
 @every_page
 def test_the_log_in_counts_as_the_own_password_for_ten_minutes(page):
     row = page.make()
