@@ -228,7 +228,7 @@ def service(records: int) -> Iterator[Service]:
         command = [sys.executable, *web_arguments(port)]
         web = spawn(command, orphaned=signal.SIGTERM, env=environment, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
         try:
-            running = Service(port, stores.database_url, environment, login, secret)
+            running = Service(port, stores.environment["DATABASE_URL"], environment, login, secret)
             wait_until_up(running)
             if records:
                 fill(running, records)

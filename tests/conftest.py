@@ -353,12 +353,12 @@ def spare_stores(django_db_blocker: DjangoDbBlocker) -> Generator[Stores]:
 @pytest.fixture(scope="session")
 def pristine_stores(spare_stores: Stores, django_db_blocker: DjangoDbBlocker) -> Pristine:
     """Bring the database of `stores` back to its state after the migrations."""
-    with django_db_blocker.unblock(), default_database(spare_stores.database_url):
+    with django_db_blocker.unblock(), default_database(spare_stores.environment["DATABASE_URL"]):
         return Pristine()
 
 
 @pytest.fixture(scope="module")
 def stores(spare_stores: Stores, pristine_stores: Pristine, django_db_blocker: DjangoDbBlocker) -> Generator[Stores]:
     """A PostgreSQL and a Valkey of their own; `default` is this database during the tests of the module."""
-    with django_db_blocker.unblock(), default_database(spare_stores.database_url):
+    with django_db_blocker.unblock(), default_database(spare_stores.environment["DATABASE_URL"]):
         yield spare_stores

@@ -62,7 +62,7 @@ def _make(name: str, server: psycopg.Connection) -> None:
 
 def copy_into(stores: Stores) -> None:
     """Copy the migrated database into the empty one of other stores."""
-    restore(dump_of_migrated(), stores.database_url)
+    restore(dump_of_migrated(), stores.environment["DATABASE_URL"])
 
 
 def restore(dump: bytes, url: str) -> None:

@@ -51,7 +51,7 @@ def enqueue_into(stores: Stores) -> Callable[..., None]:
 
     def enqueue(task: str, *args: Any) -> None:
         def send() -> None:
-            with suppress(Exception), app.connection_for_write(stores.redis_url) as broker:
+            with suppress(Exception), app.connection_for_write(stores.environment["REDIS_URL"]) as broker:
                 # Try once: the sweep finds rows without a published message.
                 broker.transport_options = {**(broker.transport_options or {}), "max_retries": 1, "interval_start": 0}
                 app.send_task(task, args=args, connection=broker)

@@ -105,7 +105,7 @@ def change(links: tuple[str, ...], trial: Trial, *, seconds: float | None = None
 
 
 def empty_broker(trial: Trial) -> None:
-    redis.from_url(trial.machine.stores.redis_url).flushall()
+    redis.from_url(trial.machine.stores.environment["REDIS_URL"]).flushall()
 
 
 def kill_all(trial: Trial) -> None:

@@ -175,7 +175,7 @@ def machine(
             "MAILBOX_ALLOWED_NETWORKS": "127.0.0.0/8",
             "SUPERVISOR_EMAILS": "boss@us.example",
         }
-        direct = stores.database_url
+        direct = stores.environment["DATABASE_URL"]
         run = stores.var / "run"
         links = Talker("benchmarks.load.proxy", environment)
         stack.callback(links.end)
@@ -191,7 +191,11 @@ def machine(
             commands["switch"] = stand_in.split()
         reached = dict(ports)
         if linked:
-            targets = {"database": urlsplit(direct).port, "broker": urlsplit(stores.redis_url).port, **ports}
+            targets = {
+                "database": urlsplit(direct).port,
+                "broker": urlsplit(stores.environment["REDIS_URL"]).port,
+                **ports,
+            }
             for name, target in targets.items():
                 reached[name] = choose_port(run / f"{name}.link")
                 links.say({"link": name, "port": reached[name], "target": target})

@@ -80,7 +80,7 @@ class Watch:
         found = manage(self.machine.running.environment, "shell", "--verbosity=0", "-c", _DUE)
         self._due: dict[str, str] = json.loads(found.splitlines()[-1])
         self._used: dict[str, tuple[float, float]] = {}
-        self._broker = redis.from_url(self.machine.stores.redis_url)
+        self._broker = redis.from_url(self.machine.stores.environment["REDIS_URL"])
 
     def cores(self) -> dict[str, float]:
         """Return the cores that each unit and store has used since this was asked before."""

@@ -65,7 +65,7 @@ class Machines:
         start_bucket(trial)
         self.replica = start_replica(trial)
         environment |= {
-            "REDIS_URL": trial.stores.redis_url,
+            "REDIS_URL": trial.stores.environment["REDIS_URL"],
             "CALLCENTRE_VAR": str(trial.folder),
             "SECRET_KEY": secrets.token_urlsafe(64),
             "FIELD_ENCRYPTION_KEYS": urlsafe_b64encode(os.urandom(32)).decode(),
@@ -86,7 +86,9 @@ class Machines:
         manage(self.variables, "collectstatic", "--no-input", "--verbosity=0")
         secret = manage(self.variables, "create_api_user", "bench", "--right", "*").strip()
         port = trial.port("web")
-        self.proxy = Service(start_proxy(trial, port), trial.stores.database_url, self.variables, "bench", secret)
+        self.proxy = Service(
+            start_proxy(trial, port), trial.stores.environment["DATABASE_URL"], self.variables, "bench", secret
+        )
         self.hosts = [Host(trial, address, port) for address in HOSTS]
         self.database = trial.connect()
 

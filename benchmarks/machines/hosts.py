@@ -68,7 +68,7 @@ class Trial:
         return process
 
     def connect(self, url: str = "") -> psycopg.Connection[Any]:
-        connection = psycopg.connect(url or self.stores.database_url, autocommit=True)
+        connection = psycopg.connect(url or self.stores.environment["DATABASE_URL"], autocommit=True)
         self.stack.callback(connection.close)
         return connection
 
@@ -86,13 +86,13 @@ def start_replica(trial: Trial) -> Any:
         data.mkdir(mode=0o700)
         shutil.chown(data, account.get("user", os.geteuid()))
         copy: list[Any] = [POSTGRES / "pg_basebackup", "--pgdata", data, "--write-recovery-conf", "--checkpoint=fast"]
-        copy += ["--dbname", trial.stores.database_url]
+        copy += ["--dbname", trial.stores.environment["DATABASE_URL"]]
         if spawn(copy, cwd="/", **account).wait():
             raise RuntimeError("pg_basebackup failed")
     options = [f"--port={port}", "--listen_addresses=127.0.0.1", "--unix_socket_directories=", "--max_connections=200"]
     server = [POSTGRES / "postgres", "-D", data, *options, "--hot_standby_feedback=on"]
     process = trial.start("replica", *server, ending=signal.SIGINT, **{"cwd": "/", **account})
-    url = re.sub(r":\d+/", f":{port}/", trial.stores.database_url)
+    url = re.sub(r":\d+/", f":{port}/", trial.stores.environment["DATABASE_URL"])
     wait("the replica answers", lambda: answers(url))
     trial.environment["DATABASE_REPLICA_URL"] = url
     return process
@@ -100,7 +100,7 @@ def start_replica(trial: Trial) -> Any:
 
 def start_pooler(trial: Trial) -> None:
     """Run PgBouncer with deploy/pgbouncer.ini."""
-    parts, port = psycopg.conninfo.conninfo_to_dict(trial.stores.database_url), trial.port("pgbouncer")
+    parts, port = psycopg.conninfo.conninfo_to_dict(trial.stores.environment["DATABASE_URL"]), trial.port("pgbouncer")
     folder = trial.folder / "pgbouncer"
     folder.mkdir(mode=0o755)
     text = (ROOT / "deploy" / "pgbouncer.ini").read_text()
@@ -110,7 +110,7 @@ def start_pooler(trial: Trial) -> None:
     (folder / "userlist.txt").write_text(f'"{parts["user"]}" "{parts["password"]}"\n')
     account = unprivileged_account(folder, Path(str(NEEDED["pgbouncer"])))
     trial.start("pgbouncer", "pgbouncer", folder / "pgbouncer.ini", **{"cwd": "/", **account})
-    direct = trial.stores.database_url
+    direct = trial.stores.environment["DATABASE_URL"]
     trial.environment |= {
         "DATABASE_URL": re.sub(r":\d+/", f":{port}/", direct),
         "DATABASE_DIRECT_URL": direct,

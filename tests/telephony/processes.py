@@ -43,7 +43,7 @@ class Service:
 
     def _running(self, name: str, arguments: str, **more: str) -> Any:
         ari = {"ARI_URL": self.ari.url, "ARI_USER": USER, "ARI_PASSWORD": PASSWORD}
-        variables = {"REDIS_URL": self.stores.redis_url, "SWITCH_BACKEND": "asterisk", **ari, **more}
+        variables = {"REDIS_URL": self.stores.environment["REDIS_URL"], "SWITCH_BACKEND": "asterisk", **ari, **more}
         variables["PLACE_LIMIT_SECONDS"] = str(PLACE_LIMIT_SECONDS)
         return running(arguments.split(), environment(self.folder, **variables), self.folder / f"{name}.log")
 
@@ -56,7 +56,7 @@ class Service:
 
     def has_worked(self) -> bool:
         """No task waits, and no worker has one."""
-        with redis.Redis.from_url(self.stores.redis_url) as broker:
+        with redis.Redis.from_url(self.stores.environment["REDIS_URL"]) as broker:
             return not broker.llen("cc:calls") and not broker.hlen("cc:unacked")
 
     # Requests to the switch, and its channels

@@ -41,7 +41,7 @@ def service(stores, pristine_stores, tmp_path, monkeypatch, settings):
     (tmp_path / "run").mkdir()
     pristine_stores.restore()
     # Tasks of killed workers must not reach the workers of another test.
-    with redis.Redis.from_url(stores.redis_url) as broker:
+    with redis.Redis.from_url(stores.environment["REDIS_URL"]) as broker:
         broker.flushdb()
     with ari_server(pick_up=0.3, copies=2) as ari:
         yield Service(stores, tmp_path, ari)

@@ -32,7 +32,7 @@ def a_worker(stores: Stores, folder: Path, **more: str) -> Any:
 def celery(arguments: str, stores: Stores, folder: Path, **more: str) -> Any:
     command = ["celery", "--quiet", "-A", "tests.webhooks.worker", *arguments.split()]
     patient = {"WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8", "WEBHOOK_TIMEOUT_SECONDS": "30"}
-    variables = environment(folder, REDIS_URL=stores.redis_url, **{**patient, **more})
+    variables = environment(folder, REDIS_URL=stores.environment["REDIS_URL"], **{**patient, **more})
     return running(command, variables, folder / f"{arguments.split(maxsplit=1)[0]}.log")
 
 

@@ -166,7 +166,7 @@ def connections_of(name: str) -> set[int]:
 
 
 def test_a_worker_keeps_its_connections_and_notices_that_they_have_died(stores, folder):
-    url = f"{stores.database_url}?application_name=worker_that_keeps"
+    url = f"{stores.environment['DATABASE_URL']}?application_name=worker_that_keeps"
     log = folder / "worker.log"
     with receiver(always()) as running, a_worker(stores, folder, DATABASE_URL=url):
         registered(running)

@@ -26,7 +26,7 @@ from tests.telephony.switch.ari_server import PASSWORD, USER, ari_server
 def service(stores, pristine_stores, tmp_path):
     (tmp_path / "run").mkdir()
     pristine_stores.restore()
-    with redis.Redis.from_url(stores.redis_url) as broker:
+    with redis.Redis.from_url(stores.environment["REDIS_URL"]) as broker:
         broker.flushdb()
     with ari_server(pick_up=0.3, talk=0.5, copies=2) as ari:
         yield Service(stores, tmp_path, ari)
@@ -50,7 +50,7 @@ def start(service: Service, context: ExitStack) -> "subprocess.Popen[bytes]":
     listener: subprocess.Popen[bytes] = context.enter_context(service.listener())
     wait_for(is_connected, "the switch is heard")
     ari = {"ARI_URL": service.ari.url, "ARI_USER": USER, "ARI_PASSWORD": PASSWORD, "SWITCH_BACKEND": "asterisk"}
-    variables = environment(service.folder, REDIS_URL=service.stores.redis_url, **ari)
+    variables = environment(service.folder, REDIS_URL=service.stores.environment["REDIS_URL"], **ari)
     context.enter_context(running(["manage", "run_dialer"], variables, service.folder / "dialler.log"))
     return listener
 
