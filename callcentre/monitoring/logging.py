@@ -96,7 +96,7 @@ class LineFormatter(logging.Formatter):
 
 
 # A traceback up to the line that names the error, or a line with the indented ones after it.
-_BLOCK = re.compile(r"Traceback \(.*\n(?:[ \t].*\n)*\S.*\n|(?!Traceback \().*\n(?:[ \t].*\n)*")
+_BLOCK = re.compile(r"(?m)^(?:Traceback \(.*\n(?:[ \t].*\n)*\S.*\n|(?!Traceback \().*\n(?:[ \t].*\n)*)")
 
 
 class TextToLines:

@@ -273,7 +273,8 @@ def test_the_page_of_an_assigned_ticket_needs_no_line_of_its_own(desk, ticket, v
     expect(page.locator("#composer")).to_be_visible()
     expect(line).to_be_hidden()
     receive_message(ticket, SYSTEM, body="Hello?")
-    page.wait_for_function("localStorage.getItem('callcentre.incoming.hidden')?.includes('ticket-')")
+    with page.expect_response(lambda answer: "desk/incoming" in answer.url and f"#{ticket.pk}" in answer.text()):
+        pass
     expect(page.locator("#incoming")).to_be_hidden()
 
     visit.open("/admin/password_change/")

@@ -253,6 +253,7 @@ def test_each_alert_is_raised_by_its_condition_and_not_before(api, client, monke
     assert said.returncode == 0, said.stdout + said.stderr
 
 
+@pytest.mark.slow("reads all metrics of the process")
 def test_the_rules_the_document_and_the_dashboard_name_metrics_that_exist(client):
     described = set(re.findall(r"# HELP (\w+)", client.get("/metrics").content.decode())) | {"up", REPLICA_LAG, *ABSENT}
     dashboard = (ROOT / "deploy" / "grafana-dashboard.json").read_text()

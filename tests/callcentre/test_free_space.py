@@ -125,6 +125,7 @@ def test_workers_begin_nothing_that_needs_space(monkeypatch):
     assert (queue.imap_stuck_uid, "space" in queue.poll_error) == (None, True)
 
 
+@pytest.mark.slow("reads all metrics of the process")
 def test_low_space_is_measured_told_and_shown(monkeypatch, client):
     leave(monkeypatch, GB // 2)
 

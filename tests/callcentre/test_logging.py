@@ -163,6 +163,7 @@ def test_a_request_line_has_user_operation_and_status(lines, api):
     assert (line["milliseconds"] > 0, line["queries"] > 0) == (True, True)
 
 
+@pytest.mark.slow("serves static files")
 def test_probes_and_static_files_leave_no_line(lines, client, db):
     client.get("/health/live")
     client.get("/metrics")

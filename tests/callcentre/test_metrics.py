@@ -45,6 +45,7 @@ def scraped(client: Client, **headers: Any) -> dict[tuple[str, ...], float]:
     }
 
 
+@pytest.mark.slow("reads all metrics of the process")
 def test_requests_and_queries_are_counted(api, client):
     before = scraped(client)
 
@@ -57,6 +58,7 @@ def test_requests_and_queries_are_counted(api, client):
     assert ("callcentre_limits_let_through_total",) in after
 
 
+@pytest.mark.slow("reads all metrics of the process")
 def test_waiting_tasks_are_counted_with_the_age_of_the_oldest(client, broker, monkeypatch):
     now = time.time()
     for age in (90, 30):
@@ -73,6 +75,7 @@ def test_waiting_tasks_are_counted_with_the_age_of_the_oldest(client, broker, mo
     broker.delete("cc:reports")
 
 
+@pytest.mark.slow("reads all metrics of the process")
 def test_unacknowledged_tasks_are_counted_and_a_message_that_is_not_ours_has_no_age(client, broker):
     broker.hset("cc:unacked", "tag", "{}")
     broker.zadd("cc:unacked_index", {"tag": time.time() - 50})
@@ -87,6 +90,7 @@ def test_unacknowledged_tasks_are_counted_and_a_message_that_is_not_ours_has_no_
     broker.delete("cc:unacked", "cc:unacked_index", "cc:mail")
 
 
+@pytest.mark.slow("reads all metrics of the process")
 def test_without_a_store_metrics_still_answer(client, settings, monkeypatch):
     def up():
         return found[("callcentre_up", "database")], found[("callcentre_up", "broker")]
@@ -107,6 +111,7 @@ def test_without_a_store_metrics_still_answer(client, settings, monkeypatch):
     assert (up(), ("callcentre_queue_tasks", "calls") in found) == ((1, 0), False)
 
 
+@pytest.mark.slow("reads all metrics of the process")
 def test_unknown_methods_are_one_series(client):
     before = {labels for labels in scraped(client) if labels[0] == "callcentre_request_seconds_count"}
 
@@ -119,6 +124,7 @@ def test_unknown_methods_are_one_series(client):
     assert all("other" in labels for labels in new)
 
 
+@pytest.mark.slow("reads all metrics of the process")
 @pytest.mark.parametrize(
     ("status", "headers", "networks"),
     [
@@ -142,6 +148,7 @@ def sample(name: str, **labels: str) -> float:
     return REGISTRY.get_sample_value(name, labels) or 0
 
 
+@pytest.mark.slow("reads all metrics of the process")
 def test_a_task_is_counted_with_its_outcome_and_its_wait_or_as_lost():
     task = SimpleNamespace(name="tests.counted", request=SimpleNamespace(published_at=time.time() - 3))
 

@@ -42,6 +42,7 @@ def test_a_new_campaign_has_the_entered_values_and_the_dictionary_statuses_and_l
     assert campaign.statuses.count() == DictionaryStatus.objects.count() > 0
 
 
+@pytest.mark.slow("opens many pages")
 @pytest.mark.parametrize(
     ("values", "field"),
     [

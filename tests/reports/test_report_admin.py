@@ -252,6 +252,7 @@ def test_pages_follow_one_another_and_one_after_the_last_says_so(monkeypatch, ju
     assert response.context["first_url"] == f"?{urlencode(query)}"
 
 
+@pytest.mark.slow("opens many pages")
 @pytest.mark.usefixtures("unrendered")
 def test_hours_of_the_day_of_all_time_are_those_of_the_time_in_which_there_is_anything(people):
     now, client = play(people, 1, 3), superuser()

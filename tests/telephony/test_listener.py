@@ -174,6 +174,7 @@ def test_metrics_of_the_listener_and_open_calls(client):
     assert value(client, "callcentre_queued_call_oldest_seconds") >= 300
 
 
+@pytest.mark.slow("reads all metrics of the process")
 @pytest.mark.usefixtures("committed_db")
 def test_no_age_is_negative_where_the_clock_was_set_back(client):
     later = timezone.now() + timedelta(hours=1)
@@ -190,6 +191,7 @@ def test_no_age_is_negative_where_the_clock_was_set_back(client):
     assert min(ages.values()) >= 0
 
 
+@pytest.mark.slow("reads all metrics of the process")
 @pytest.mark.usefixtures("committed_db")
 def test_operators_see_when_a_listener_has_stopped_looking_round(client):
     name = "callcentre_listener_silent_seconds"
@@ -200,6 +202,7 @@ def test_operators_see_when_a_listener_has_stopped_looking_round(client):
     assert name not in client.get("/metrics").content.decode()
 
 
+@pytest.mark.slow("reads all metrics of the process")
 @pytest.mark.usefixtures("committed_db")
 def test_calls_that_are_over_are_counted_by_their_result(client):
     call = ConnectionFactory(talking=True)

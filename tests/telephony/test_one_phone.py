@@ -130,6 +130,7 @@ def test_a_call_without_a_listener_is_not_queued_behind_a_phone(asked, monkeypat
     assert (over.disposition, over.cause_text) == ("FAILED", causes.NO_CONNECTION)
 
 
+@pytest.mark.slow("reads all metrics of the process")
 @pytest.mark.parametrize("is_busy", [True, False])
 def test_metrics_ignore_calls_that_wait_for_their_phone(is_busy, asked, client):
     if is_busy:

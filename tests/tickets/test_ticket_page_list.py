@@ -145,6 +145,7 @@ def test_pages_follow_each_other(monkeypatch):
         assert shown(client, view=view) + shown(client, view=view, p=2) == expected
 
 
+@pytest.mark.slow("opens many pages")
 def test_many_tickets_are_changed_at_once():
     tickets, agent, queue = TicketFactory.create_batch(3, tags=["old", "b"]), AgentFactory(), TicketQueueFactory()
     client, closed = superuser(), status("closed")

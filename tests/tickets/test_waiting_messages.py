@@ -37,6 +37,7 @@ def test_a_message_that_waits_for_long_is_said_unless_some_have_got_it(client):
     assert client.get("/health/mail").status_code == 200
 
 
+@pytest.mark.slow("reads all metrics of the process")
 def test_messages_that_wait_and_that_failed_are_counted(client):
     a_reply()
     failed = a_reply()
@@ -62,6 +63,7 @@ def test_the_health_page_does_not_name_an_unread_mailbox(client):
     assert set(response.json()) == {"status", "error"}
 
 
+@pytest.mark.slow("reads all metrics of the process")
 def test_mailboxes_and_the_quarantine_are_measured(client):
     queue = TicketQueueFactory(imap_host="mail.us.example")
     for number, outcome in enumerate(["received", "quarantined", "quarantined", "stored"]):

@@ -14,7 +14,7 @@ METHODS = ("spf", "dkim", "dmarc")
 NAMELESS = "-"
 # One that is not closed goes to the end.
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)')
-_RESULT = re.compile(r"\s*+([a-z-]{1,20})(?:/\d{1,3})?\s*+=\s*+([a-z]{1,20})")
+_RESULT = re.compile(r"\A\s*+([a-z-]{1,20})(?:/\d{1,3})?\s*+=\s*+([a-z]{1,20})")
 _PARTS = re.compile(r"[\s;,]+")
 _YES = ("yes", "true", "spam")
 

@@ -153,6 +153,7 @@ def test_a_record_that_was_changed_meanwhile_stays_as_it_is(switch):
     assert Record.objects.filter(system_status="TO_CALL").count() == 9
 
 
+@pytest.mark.slow("runs a long scene")
 def test_one_call_at_a_time_tries_the_trunk_after_pauses_that_grow(switch):
     campaigns = [calling_campaign(), other_campaign()]
     for _ in range(3):
