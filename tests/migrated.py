@@ -1,6 +1,6 @@
 """The migrated database of a test run: the first process makes it, and all copy it.
 
-The migrations take four seconds, and a copy takes less than half a second.
+The migrations take some seconds, and a copy takes less than half a second.
 """
 
 import os

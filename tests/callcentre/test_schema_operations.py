@@ -1,8 +1,10 @@
+import pytest
 from django.db import connection, migrations, models, transaction
 from django.db.migrations.state import ProjectState
 
 from callcentre.core.schema_operations import Together
 
+FIRST = models.Q(is_first=True)
 BEFORE = [
     migrations.CreateModel("Shelf", [("id", models.BigAutoField(primary_key=True)), ("name", models.TextField())]),
 ]
@@ -14,6 +16,8 @@ CHANGES = [
     migrations.AddField("Shelf", "newest", models.ForeignKey("library.Book", models.SET_NULL, null=True)),
     migrations.AlterField("Shelf", "name", models.CharField(max_length=20)),
     migrations.AddIndex("Shelf", models.Index(fields=["name"], name="shelf_name")),
+    migrations.AddField("Shelf", "is_first", models.BooleanField(default=False, db_default=False)),
+    migrations.AddConstraint("Shelf", models.UniqueConstraint("is_first", condition=FIRST, name="shelf_one_first")),
 ]
 
 
@@ -25,8 +29,8 @@ def tables():
     """Return the columns and constraints of the tables; names of generated constraints end with a hash."""
     with connection.cursor() as cursor:
         columns = (
-            "SELECT table_name, ordinal_position, column_name, data_type, character_maximum_length, is_nullable"
-            " FROM information_schema.columns WHERE table_name LIKE 'library_%' ORDER BY 1, 2"
+            "SELECT table_name, ordinal_position, column_name, data_type, character_maximum_length, is_nullable,"
+            " column_default FROM information_schema.columns WHERE table_name LIKE 'library_%' ORDER BY 1, 2"
         )
         rows = list(cursor.execute(columns))
         constraints = (
@@ -64,3 +68,8 @@ def test_operations_together_are_taken_back(db):
         migration([Together(CHANGES)]).unapply(state, editor)
 
     assert tables() == before
+
+
+def test_an_operation_on_rows_is_refused():
+    with pytest.raises(TypeError, match="RunSQL"):
+        Together([*CHANGES, migrations.RunSQL("SELECT 1")])

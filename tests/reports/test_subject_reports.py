@@ -102,6 +102,7 @@ def test_the_total_is_that_of_one_row_over_all(report, seed):
         else:
             add_up = max if "max(" in figures[name].metadata["together"] else sum
             assert value == add_up(getattr(row, name) for row in answer.rows), name
+    assert {name for name in numbers if "max(" in figures[name].metadata["together"]} == {"wait_max"} & {*numbers}
     assert len(numbers) > 5
     for measure in report.measures:
         if measure.name != "by_status":
