@@ -16,9 +16,8 @@ from callcentre.core.heartbeats import BEAT, Pulse
 logger = logging.getLogger(__name__)
 
 _LOCK = 0x62656174
-# Between two looks at the lock: of a beat that stands by, and of the one that leads. One that has lost the lock unseen
-# sends some sweeps beside its successor, which do no harm.
-LOOK_SECONDS, LEADS_SECONDS = 1.0, 2.0
+# Between two looks at the lock.
+LOOK_SECONDS = 1.0
 _LAST_BEAT = "SELECT beat_at FROM callcentre_heartbeat WHERE process = %s ORDER BY beat_at DESC LIMIT 1"
 # Between two lines of the log about a store that is away.
 COMPLAINT_SECONDS = 60.0
@@ -52,8 +51,8 @@ class Scheduler(beat.Scheduler):
     def is_leading(self) -> bool:
         """Return whether this beat has the lock, which ends with its connection. Show that it is alive."""
         if time.monotonic() >= self._look_at:
+            self._look_at = time.monotonic() + LOOK_SECONDS
             had_lock, self._has_lock = self._has_lock, self._look()
-            self._look_at = time.monotonic() + (LEADS_SECONDS if self._has_lock else LOOK_SECONDS)
             if self._has_lock != had_lock:
                 logger.warning("beat leads" if self._has_lock else "beat no longer leads")
         return self._has_lock
