@@ -107,8 +107,9 @@ def end_connections() -> None:
 
 
 def free_port() -> int:
-    # Independent of the random seed: two workers of one run would choose the same port.
-    return next(port for port in SystemRandom().sample(range(20_000, 32_000), 100) if is_free(port))
+    # Independent of the random seed: two workers of one run would choose the same port. Below the ports of stores: one
+    # took a port between its choice and the start of a web server.
+    return next(port for port in SystemRandom().sample(range(10_000, 15_000), 100) if is_free(port))
 
 
 def at_once(calls: Iterable[Callable[[], T]]) -> list[T]:
