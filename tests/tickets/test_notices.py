@@ -1,7 +1,6 @@
 """Notices to agents: who is told what, and once; their mails; the followers of a ticket; the page of one's own."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -14,7 +13,7 @@ from callcentre.core.actor import SYSTEM, Actor
 from telephony.models import Agent
 from tests.callcentre.factories import UserFactory
 from tests.statements import few_statements
-from tests.telephony.factories import AgentFactory
+from tests.tickets.conftest import agent_of
 from tests.tickets.factories import (
     AgentPreferencesFactory,
     MacroFactory,
@@ -38,24 +37,6 @@ from tickets.verbs.tickets import edit_ticket, open_ticket
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
 # A user who is none of the agents.
 ACTOR = Actor("user", 0, "tester")
-
-
-def agent_of(login: str, *rights: str, **values: Any) -> Agent:
-    """Return an agent whose user may see tickets, unless the rights say otherwise."""
-    user = UserFactory(staff=True, username=f"user-of-{login}", **values)
-    user.user_permissions.set(Permission.objects.filter(codename__in=rights or ["view_ticket"]))
-    agent: Agent = AgentFactory(login=login, user=user, email=f"{login}@us.example")
-    return agent
-
-
-@pytest.fixture
-def anna():
-    return agent_of("anna")
-
-
-@pytest.fixture
-def jan():
-    return agent_of("jan")
 
 
 @pytest.fixture

@@ -6,24 +6,14 @@ import pytest
 
 from tests.backoffice import page_of, superuser
 from tests.telephony.factories import AgentFactory
+from tests.tickets.conftest import agent_of
 from tests.tickets.factories import (
     NoticeFactory,
     TicketFactory,
 )
-from tests.tickets.test_notices import agent_of
 from tickets.models import AgentPreferences, Notice, NoticeKind
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("plain_static")]
-
-
-@pytest.fixture
-def anna():
-    return agent_of("anna")
-
-
-@pytest.fixture
-def jan():
-    return agent_of("jan")
 
 
 @pytest.fixture
